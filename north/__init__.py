@@ -1,0 +1,3 @@
+"""North: a firm's memory for its AI assistants."""
+
+__version__ = "0.1.0"

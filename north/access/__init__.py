@@ -1,0 +1,1 @@
+"""Who may come in: firms, lawyers, passwords, web sessions, access tokens."""

@@ -1,0 +1,1 @@
+"""One turn of the assistant: instructions, tools, model, threads."""

@@ -1,0 +1,1 @@
+"""What North reads from outside: embedding models, document systems, chat-history exports."""

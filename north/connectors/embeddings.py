@@ -1,0 +1,271 @@
+"""Texts to vectors: by the local model, by a provider, or not at all.
+
+An embedder adds to a memory and to a query; nothing waits for it to be well. Whoever calls one catches
+`EmbedderUnavailable` and goes on without vectors.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import heapq
+import itertools
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import structlog
+
+from north.connectors import minilm
+from north.errors import EmbedderUnavailable, Misconfigured
+
+Vector = npt.NDArray[np.float32]
+"""One text's vector: one-dimensional, of length 1, read-only."""
+
+LONGEST_TEXT = 4_000
+"""Characters of a text that are looked at: no memory is longer, and a pasted document as a query may be."""
+
+RUN_BYTES = 2_048
+"""How much padded text, in UTF-8 bytes, the local model takes at once: about 512 tokens or 60 ms on two
+cores, which is the longest that a query waits for the run before it. Larger runs are hardly faster per text.
+"""
+
+LONGEST_COST = 1_024
+"""A text's greatest cost in `RUN_BYTES`: its end is cut off, so that a longer one takes no longer."""
+
+CACHED_QUERIES = 1_024
+
+log = structlog.get_logger(__name__)
+
+
+class Embedder(Protocol):
+    """Makes vectors whose scalar product is the texts' similarity."""
+
+    @property
+    def name(self) -> str:
+        """Stored beside each vector: only vectors of one name can be compared."""
+
+    @property
+    def local(self) -> bool:
+        """Whether vectors are made in this process."""
+
+    @property
+    def available(self) -> bool:
+        """False when every call is known to fail, so that callers need not try."""
+
+    async def warm(self) -> None:
+        """Load what the first call would have to load.
+
+        Raises:
+            EmbedderUnavailable: it cannot be loaded.
+        """
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> list[Vector]:
+        """One vector a text, in order. Only the first `LONGEST_TEXT` characters of a text count.
+
+        `query` marks texts that are asked for, rather than kept: somebody waits for them.
+
+        Raises:
+            EmbedderUnavailable: there are no vectors to be had now; the reason holds no text and no secret.
+        """
+
+    async def aclose(self) -> None:
+        """Let go of threads and connections; calls that are waiting fail."""
+
+
+def make_embedder(name: str) -> Embedder:
+    """The embedder that a setting names: `local`, `none`, or pydantic-ai's `provider:model`.
+
+    Nothing is loaded and nobody is called yet.
+
+    Raises:
+        Misconfigured: the name is none of these, or the provider lacks its package or its key.
+    """
+    if name == "local":
+        return LocalEmbedder()
+    if name == "none":
+        return NoEmbedder()
+    if not all(name.partition(":")):
+        raise Misconfigured(
+            reason=f"NORTH_EMBEDDER is `{name}`. Write `local`, `none`, or a provider and its model, such as "
+            "`openai:text-embedding-3-small`."
+        )
+    # Only here, because the providers' libraries take longer to import than all of North.
+    from north.connectors.remote_embeddings import RemoteEmbedder
+
+    return RemoteEmbedder(name)
+
+
+def vector_text(vector: Vector) -> str:
+    """A vector as pgvector reads it, such as `[0.1234,-0.05678]`.
+
+    Four significant digits, because `halfvec` keeps eleven bits of each number.
+    """
+    return ("[" + ",".join(["%.4g"] * len(vector)) + "]") % tuple(vector.tolist())
+
+
+def readable(text: str) -> str:
+    """The part of a text that is looked at, with half surrogate pairs, which no tokenizer takes, replaced."""
+    return text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
+
+
+class NoEmbedder:
+    """No vectors at all: memories are found by their words."""
+
+    name = "none"
+    local = True
+    available = False
+
+    async def warm(self) -> None:
+        """Nothing to load."""
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> list[Vector]:
+        """Always refuses."""
+        raise EmbedderUnavailable(reason="no embedder is configured (NORTH_EMBEDDER is `none`).")
+
+    async def aclose(self) -> None:
+        """Nothing to let go of."""
+
+
+@dataclass(order=True, slots=True)
+class _Waiting:
+    """A text in the queue: queries first, then in the order in which they came."""
+
+    background: bool
+    arrival: int
+    text: str = field(compare=False)
+    cost: int = field(compare=False)
+    vector: Future[Vector] = field(compare=False, default_factory=Future)
+
+
+class LocalEmbedder:
+    """MiniLM in one thread of its own, so that the event loop never waits for it.
+
+    Texts that queue up behind a running inference are embedded together, queries ahead of everything else. It
+    belongs to no event loop: any number of them may use one embedder.
+    """
+
+    name = minilm.NAME
+    local = True
+
+    def __init__(self, load: Callable[[], minilm.Encode] = minilm.load_minilm) -> None:
+        self._load = load
+        self._encode: minilm.Encode | None = None
+        self._failure: str | None = None
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="north-embed")
+        self._lock = threading.Lock()
+        self._queue: list[_Waiting] = []
+        self._arrivals = itertools.count()
+        self._queries: OrderedDict[bytes, Vector] = OrderedDict()
+
+    @property
+    def available(self) -> bool:
+        """False once the model could not be loaded, or after `aclose`."""
+        return self._failure is None
+
+    async def warm(self) -> None:
+        """Load the model now rather than at the first call."""
+        self._refuse_if_failed()
+        await asyncio.wrap_future(self._thread.submit(self._model))
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> list[Vector]:
+        """One vector a text; a query that was asked before is answered from memory."""
+        texts = [readable(text) for text in texts]
+        if not query:
+            return await self._made(texts, background=True)
+        keys = [hashlib.blake2b(text.encode(), digest_size=16).digest() for text in texts]
+        with self._lock:
+            known = {key: self._queries[key] for key in keys if key in self._queries}
+        asked = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        known.update(zip(asked, await self._made(list(asked.values()), background=False), strict=True))
+        self._remember(known)
+        return [known[key] for key in keys]
+
+    async def aclose(self) -> None:
+        """End the thread after the run that it is in."""
+        with self._lock:
+            self._failure = self._failure or "North is stopping."
+            abandoned, self._queue = self._queue, []
+        _fail([waiting for waiting in abandoned if waiting.vector.set_running_or_notify_cancel()], self._failure)
+        await asyncio.to_thread(self._thread.shutdown)
+
+    async def _made(self, texts: list[str], *, background: bool) -> list[Vector]:
+        """Queue texts, those of one length together so that little is padded, and await their vectors."""
+        costs = [min(len(text.encode()), LONGEST_COST) for text in texts]
+        queued: dict[int, _Waiting] = {}
+        with self._lock:
+            self._refuse_if_failed()
+            for at in sorted(range(len(texts)), key=costs.__getitem__):
+                queued[at] = _Waiting(background, next(self._arrivals), texts[at], costs[at])
+                heapq.heappush(self._queue, queued[at])
+            if queued:
+                self._thread.submit(self._drain)
+        return await asyncio.gather(*(asyncio.wrap_future(queued[at].vector) for at in range(len(texts))))
+
+    def _remember(self, found: dict[bytes, Vector]) -> None:
+        """Keep queries' vectors, the latest last; the oldest go when there are too many."""
+        with self._lock:
+            for key, vector in found.items():
+                self._queries[key] = vector
+                self._queries.move_to_end(key)
+            while len(self._queries) > CACHED_QUERIES:
+                self._queries.popitem(last=False)
+
+    def _refuse_if_failed(self) -> None:
+        if self._failure is not None:
+            raise EmbedderUnavailable(reason=self._failure)
+
+    # --- what follows runs in the embedder's thread ---------------------------------------------------------
+
+    def _model(self) -> minilm.Encode:
+        """The model, loaded once. A failure is final: the files do not mend themselves while North runs."""
+        self._refuse_if_failed()
+        if self._encode is None:
+            try:
+                self._encode = self._load()
+            except Exception as error:
+                unknown = f"the local model cannot be loaded ({type(error).__name__})."
+                self._failure = error.detail["reason"] if isinstance(error, EmbedderUnavailable) else unknown
+                log.error("embedder_not_loaded", embedder=self.name, reason=self._failure)
+                raise EmbedderUnavailable(reason=self._failure) from error
+        return self._encode
+
+    def _drain(self) -> None:
+        """Embed what is waiting until nothing is."""
+        while run := self._next_run():
+            try:
+                rows = self._model()([waiting.text for waiting in run])
+            except EmbedderUnavailable as error:
+                _fail(run, error.detail["reason"])
+            except Exception as error:  # the edge of the thread: somebody awaits an answer
+                log.error("embedding_failed", embedder=self.name, error=type(error).__name__, texts=len(run))
+                _fail(run, f"the local model failed ({type(error).__name__}).")
+            else:
+                rows.setflags(write=False)
+                for waiting, row in zip(run, rows, strict=True):
+                    waiting.vector.set_result(row)
+
+    def _next_run(self) -> list[_Waiting]:
+        """The texts to embed together: the first in the queue and those of its kind that fit beside it."""
+        run: list[_Waiting] = []
+        widest = 0
+        with self._lock:
+            while self._queue:
+                first = self._queue[0]
+                widest = max(widest, first.cost)
+                if run and (first.background != run[0].background or widest * (len(run) + 1) > RUN_BYTES):
+                    break
+                heapq.heappop(self._queue)
+                if first.vector.set_running_or_notify_cancel():
+                    run.append(first)
+        return run
+
+
+def _fail(run: list[_Waiting], reason: str) -> None:
+    for waiting in run:
+        waiting.vector.set_exception(EmbedderUnavailable(reason=reason))

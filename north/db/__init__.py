@@ -1,0 +1,1 @@
+"""Postgres: binding a firm, named SQL, migrations, the embedded server."""

@@ -1,0 +1,151 @@
+-- name: by_ids
+-- Memories as they are shown, in no particular order.
+select m.id, m.content, m.type, m.scope, m.status, m.confidence, m.origin, m.created_at, m.evidence,
+       m.supersedes_id, m.superseded_at, m.archived_at, m.source_thread_id, m.source_message_id, m.source_label,
+       m.target_matter_id as matter_id, matter.number as matter_number, matter.name as matter_name,
+       m.captured_by as captured_by_id, capturer.name as captured_by_name,
+       m.archived_by as archived_by_id, archiver.name as archived_by_name,
+       used.uses, used.last_used_at
+from agent_memory_candidate m
+left join matter on matter.organization_id = m.organization_id and matter.id = m.target_matter_id
+left join app_user capturer on capturer.organization_id = m.organization_id and capturer.id = m.captured_by
+left join app_user archiver on archiver.organization_id = m.organization_id and archiver.id = m.archived_by
+left join lateral (
+    select count(*) as uses, max(u.used_at) as last_used_at
+    from memory_use u
+    where u.organization_id = m.organization_id and u.memory_id = m.id
+) used on true
+where m.organization_id = :organization_id and m.id = any(:ids);
+
+-- name: page
+-- The ids of one page, newest first, after the cursor.
+select m.id, m.created_at
+from agent_memory_candidate m
+where m.organization_id = :organization_id
+  and m.status = :status
+  and (cast(:scope as memory_scope) is null or m.scope = :scope)
+  and (cast(:type as memory_type) is null or m.type = :type)
+  and (cast(:origin as memory_origin) is null or m.origin = :origin)
+  and (cast(:matter_id as uuid) is null or m.target_matter_id = :matter_id)
+  and (cast(:patterns as text[]) is null or m.content ilike all(:patterns))
+  and (cast(:after_time as timestamptz) is null or (m.created_at, m.id) < (:after_time, cast(:after_id as uuid)))
+order by m.created_at desc, m.id desc
+limit :limit;
+
+-- name: live_twins
+-- Live rows with one of these texts, in whichever bucket.
+select id, content_key, scope, target_user_id, target_matter_id
+from agent_memory_candidate
+where organization_id = :organization_id and content_key = any(:content_keys) and status = 'active';
+
+-- name: for_change
+-- One memory, locked, so that of two editors the second sees what the first did.
+select id, scope, type, content, content_key, status, target_user_id, target_matter_id, supersedes_id, source_thread_id
+from agent_memory_candidate
+where organization_id = :organization_id and id = :memory_id
+for no key update;
+
+-- name: insert_memory!
+insert into agent_memory_candidate (
+    organization_id, id, scope, type, target_user_id, target_matter_id, content, content_key, length, status,
+    confidence, origin, source_thread_id, source_message_id, source_label, captured_by, evidence, supersedes_id,
+    created_at)
+values (
+    :organization_id, :id, :scope, :type, :target_user_id, :target_matter_id, :content, :content_key, :length,
+    'active', :confidence, :origin, :source_thread_id, :source_message_id, :source_label, :captured_by, :evidence,
+    :supersedes_id, coalesce(cast(:captured_at as timestamptz), now()));
+
+-- name: insert_term!
+insert into memory_term (organization_id, bucket, term, memory_id, tf, length, scope, target_user_id)
+values (:organization_id, :bucket, :term, :memory_id, :tf, :length, :scope, :target_user_id);
+
+-- name: delete_terms!
+delete from memory_term where organization_id = :organization_id and memory_id = :memory_id;
+
+-- name: supersede!
+update agent_memory_candidate set status = 'superseded', superseded_at = now()
+where organization_id = :organization_id and id = :memory_id and status = 'active';
+
+-- name: archive!
+update agent_memory_candidate set status = 'archived', archived_at = now(), archived_by = :user_id
+where organization_id = :organization_id and id = :memory_id and status = 'active';
+
+-- name: restore!
+update agent_memory_candidate set status = 'active', archived_at = null, archived_by = null
+where organization_id = :organization_id and id = :memory_id and status = 'archived';
+
+-- name: lineage
+-- Every version that leads to this one or comes from it.
+with recursive older as (
+    select id, supersedes_id from agent_memory_candidate
+    where organization_id = :organization_id and id = :memory_id
+    union
+    select m.id, m.supersedes_id from agent_memory_candidate m
+    join older on m.id = older.supersedes_id
+    where m.organization_id = :organization_id
+), newer as (
+    select id from older
+    union
+    select m.id from agent_memory_candidate m
+    join newer on m.supersedes_id = newer.id
+    where m.organization_id = :organization_id
+)
+select id from newer;
+
+-- name: live_in_lineage
+-- The version that stands now, of the family of an id.
+with recursive newer as (
+    select id, status from agent_memory_candidate
+    where organization_id = :organization_id and id = :memory_id
+    union
+    select m.id, m.status from agent_memory_candidate m
+    join newer on m.supersedes_id = newer.id
+    where m.organization_id = :organization_id
+)
+select id from newer where status = 'active' limit 1;
+
+-- name: similar
+-- Live rows of a bucket that share much of a text's wording, by the weight of the terms they share.
+with bucket as materialized (
+    select coalesce(cast(:bucket as uuid), (
+        select matter.id from matter
+        where matter.organization_id = :organization_id
+          and (matter.number = :matter or matter.id = cast(:matter_id as uuid)))) as id
+), posting as (
+    select t.memory_id, count(*) over (partition by t.term) as df
+    from memory_term t
+    where t.organization_id = :organization_id and t.bucket = (select id from bucket) and t.term = any(:terms)
+)
+select memory_id, sum(1 / ln(1 + df)) as weight
+from posting
+group by memory_id
+having count(*) >= :least_shared
+order by weight desc, memory_id desc
+limit :limit;
+
+-- name: to_embed
+-- Live rows without a vector of this model.
+select id, content
+from agent_memory_candidate
+where organization_id = :organization_id and status = 'active'
+  and (scope <> 'user_private' or target_user_id = :user_id)
+  and (cast(:ids as uuid[]) is null or id = any(:ids))
+  and (embedding is null or embedding_model <> :embedding_model)
+order by id
+limit :limit;
+
+-- name: set_embedding!
+update agent_memory_candidate set embedding = cast(:vector as halfvec), embedding_model = :embedding_model
+where organization_id = :organization_id and id = :memory_id;
+
+-- name: insert_use!
+insert into memory_use (organization_id, id, memory_id, scope, target_user_id, user_id, thread_id, message_id, surface)
+values (:organization_id, :id, :memory_id, :scope, :target_user_id, :user_id, :thread_id, :message_id, :surface);
+
+-- name: insert_event!
+insert into product_event (organization_id, id, user_id, name, subject_id, properties)
+values (:organization_id, :id, :user_id, :name, :subject_id, :properties);
+
+-- name: without_waiting_for_disk!
+-- For what may be lost with the machine's power: this transaction does not wait for its flush.
+set local synchronous_commit = off;

@@ -1,0 +1,51 @@
+"""Named SQL: every statement that North runs, by the name it has in `queries/<file>.sql`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import aiosql
+
+QUERIES = Path(__file__).parent / "queries"
+_PLACEHOLDER = re.compile(r"%\((\w+)\)s")
+_ROW = re.compile(r"\bvalues\s*(\(.*\))", re.IGNORECASE | re.DOTALL)
+
+
+@cache
+def _file(stem: str) -> Any:
+    return aiosql.from_path(QUERIES / f"{stem}.sql", "psycopg", mandatory_parameters=False)
+
+
+@cache
+def statement(name: str) -> str:
+    """The text of `file.statement`, with `%(name)s` placeholders.
+
+    Raises:
+        LookupError: there is no such statement; a mistake in the code.
+    """
+    stem, _, short = name.partition(".")
+    try:
+        text: str = getattr(_file(stem), short).sql
+    except (AttributeError, OSError) as error:
+        raise LookupError(f"no statement named {name}") from error
+    return text
+
+
+@cache
+def _rows_template(name: str, count: int) -> str:
+    text = statement(name)
+    row = _ROW.search(text)
+    if row is None:
+        raise LookupError(f"the statement {name} has no VALUES row to repeat")
+    rows = ", ".join(_PLACEHOLDER.sub(rf"%(\g<1>_{index})s", row[1]) for index in range(count))
+    return text[: row.start(1)] + rows + text[row.end(1) :]
+
+
+def multi_row(name: str, rows: Sequence[Mapping[str, Any]]) -> tuple[str, dict[str, Any]]:
+    """An INSERT with its one VALUES row repeated for each of `rows`, and the parameters to match."""
+    parameters = {f"{key}_{index}": value for index, row in enumerate(rows) for key, value in row.items()}
+    return _rows_template(name, len(rows)), parameters

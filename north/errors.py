@@ -1,0 +1,308 @@
+"""Every failure that a user can meet, as one tree.
+
+The docstring of each class is its message: it says what happened and what to do. `{…}` fields are filled from
+the keyword arguments given when it is raised. `code` is stable and part of the API's contract.
+Nothing here knows about HTTP; each surface maps the tree to its own replies.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class NorthError(Exception):
+    """Something went wrong in North."""
+
+    code: ClassVar[str] = "error"
+
+    def __init__(self, message: str | None = None, **detail: Any) -> None:
+        self.detail = detail
+        super().__init__(message or " ".join((type(self).__doc__ or "").split()).format(**detail))
+
+
+# --- what was sent is not usable ----------------------------------------------------------------------------
+
+
+class InvalidInput(NorthError):
+    """The request is not valid: {reason}"""
+
+    code = "invalid_request"
+
+
+class ContentEmpty(InvalidInput):
+    """There is nothing to remember: the text is empty. Send one or two sentences that stand alone."""
+
+    code = "content_empty"
+
+
+class ContentTooLong(InvalidInput):
+    """The text has {length} characters; a memory holds at most {limit}. Shorten it or split it into
+    several.
+    """
+
+    code = "content_too_long"
+
+
+class ContentNotText(InvalidInput):
+    """The text holds a {what}, which cannot be stored. Remove it and send the text again."""
+
+    code = "content_not_text"
+
+
+class MatterRequired(InvalidInput):
+    """Scope `matter` needs a matter: send its number or its id."""
+
+    code = "matter_required"
+
+
+class MatterNotAllowed(InvalidInput):
+    """A matter goes with scope `matter` only: leave it out, or set the scope to `matter`."""
+
+    code = "matter_not_allowed"
+
+
+class RuleActionUnknown(InvalidInput):
+    """A rule can only be `never_remember`."""
+
+    code = "rule_action_unknown"
+
+
+class IdempotencyKeyReused(InvalidInput):
+    """This Idempotency-Key was used for a different request. Use a new key for a new request."""
+
+    code = "idempotency_key_reused"
+
+
+class NothingToChange(InvalidInput):
+    """There is nothing to change: send a new text, a new type, or both."""
+
+    code = "nothing_to_change"
+
+
+# --- what was named does not exist for this caller ----------------------------------------------------------
+
+
+class NotFound(NorthError):
+    """There is no such {what}."""
+
+    code = "not_found"
+
+
+class MemoryNotFound(NotFound):
+    """There is no such memory."""
+
+    code = "memory_not_found"
+
+
+class MatterNotFound(NotFound):
+    """There is no such matter. Check the number, or list the firm's matters."""
+
+    code = "matter_not_found"
+
+
+class ThreadNotFound(NotFound):
+    """There is no such thread."""
+
+    code = "thread_not_found"
+
+
+class FirmNotFound(NotFound):
+    """There is no firm {slug}. Create it with `north firm create {slug}`."""
+
+    code = "firm_not_found"
+
+
+class UserNotFound(NotFound):
+    """There is no user {email}. Add them with `north user add`."""
+
+    code = "user_not_found"
+
+
+class RuleNotFound(NotFound):
+    """There is no such rule."""
+
+    code = "rule_not_found"
+
+
+class TokenNotFound(NotFound):
+    """There is no such token."""
+
+    code = "token_not_found"
+
+
+# --- somebody else was there first --------------------------------------------------------------------------
+
+
+class Conflict(NorthError):
+    """The {what} was changed in the meantime. Load it again and decide."""
+
+    code = "conflict"
+
+
+class MemoryNotLive(Conflict):
+    """This version is no longer live; `current` is the text that stands now, if any does. Edit that one
+    instead.
+    """
+
+
+class MemoryDuplicate(Conflict):
+    """Another live memory says exactly this; it is `current`. Delete one of the two instead."""
+
+    code = "duplicate"
+
+
+class AlreadyExists(Conflict):
+    """There is already a {what} like that: {name}."""
+
+    code = "already_exists"
+
+
+# --- what the caller may not do -----------------------------------------------------------------------------
+
+
+class Refused(NorthError):
+    """North refused this."""
+
+    code = "refused"
+
+
+class EditRefusedByRule(Refused):
+    """Your rule "{rule}" forbids remembering this. Delete the rule in Settings if it no longer fits."""
+
+    code = "refused_by_rule"
+
+
+class EditRefusedByWall(Refused):
+    """This session has read from {source}, so it may not write memory that the firm shares. Personal
+    memory still works.
+    """
+
+    code = "refused_by_wall"
+
+
+class NotSignedIn(NorthError):
+    """Sign in first: send a token as `Authorization: Bearer …`, or log in on the web."""
+
+    code = "not_signed_in"
+
+
+class LoginFailed(NorthError):
+    """The e-mail address or the password is not right."""
+
+    code = "login_failed"
+
+
+class TooManyAttempts(NorthError):
+    """Too many attempts. Wait {seconds} seconds and try again."""
+
+    code = "too_many_attempts"
+
+
+class CrossSiteRequest(Refused):
+    """This request came from another site and was refused. Open North in its own tab and try again."""
+
+    code = "cross_site_request"
+
+
+# --- what North depends on is not there ---------------------------------------------------------------------
+
+
+class Unavailable(NorthError):
+    """North cannot do this right now. Try again in a moment."""
+
+    code = "unavailable"
+
+
+class DatabaseUnavailable(Unavailable):
+    """The database cannot be reached. Nothing was changed; try again in a moment."""
+
+    code = "database_unavailable"
+
+
+class DatabaseBusy(Unavailable):
+    """Others kept changing the same memory at the same moment. Nothing was changed; try again."""
+
+    code = "database_busy"
+
+
+class ModelUnavailable(Unavailable):
+    """The model {model} cannot be reached. Your message is kept: send it again in a moment."""
+
+    code = "model_unavailable"
+
+
+class ModelTooSlow(Unavailable):
+    """The model {model} did not answer in time. Your message is kept: send it again."""
+
+    code = "model_too_slow"
+
+
+class ModelOverLimit(Unavailable):
+    """The model {model} is over its rate limit. Your message is kept: send it again in a minute."""
+
+    code = "model_over_limit"
+
+
+class ModelRejected(Unavailable):
+    """The model {model} refused the request ({status}). Your message is kept; tell your administrator to
+    check the model's settings.
+    """
+
+    code = "model_rejected"
+
+
+class EmbedderUnavailable(Unavailable):
+    """The embedding model is not available: {reason}"""
+
+    code = "embedder_unavailable"
+
+
+# --- what the operator has to set right ---------------------------------------------------------------------
+
+
+class Misconfigured(NorthError):
+    """North is not set up correctly: {reason}"""
+
+    code = "misconfigured"
+
+
+class PortInUse(Misconfigured):
+    """Port {port} is already in use. Stop what uses it, or choose another with --port."""
+
+    code = "port_in_use"
+
+
+class DataFolderUnusable(Misconfigured):
+    """The data folder {path} cannot be used: {reason}"""
+
+    code = "data_folder_unusable"
+
+
+class DataFolderTooNew(Misconfigured):
+    """The data folder {path} was written by a newer North ({found}; this one knows up to {known}). Install
+    that version, or choose another folder with --data-dir.
+    """
+
+    code = "data_folder_too_new"
+
+
+class DatabaseNotReady(Misconfigured):
+    """The database is not ready for North: {reason}"""
+
+    code = "database_not_ready"
+
+
+class IsolationBroken(Misconfigured):
+    """North refuses to serve: {reason}. Run `north doctor` and restore row-level security before starting
+    again.
+    """
+
+    code = "isolation_broken"
+
+
+class DatabaseTooNew(Misconfigured):
+    """The database was prepared by a newer North ({found}; this one knows up to {known}). Install that
+    version or newer.
+    """
+
+    code = "database_too_new"

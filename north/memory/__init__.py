@@ -1,0 +1,1 @@
+"""What North remembers: saving, recall, editing, rules. No SQL and no web framework."""

@@ -1,0 +1,34 @@
+"""What every operation on memory works with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from north.connectors.embeddings import Embedder
+from north.db.connect import Database
+from north.db.jobs import Jobs
+from north.memory.embedding import Backlog
+from north.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """The parts of a running North, made once by the composition root."""
+
+    database: Database
+    embedder: Embedder
+    backlog: Backlog
+    jobs: Jobs
+    secret_key: bytes
+    settings: Settings
+
+    @property
+    def memory_tokens(self) -> int:
+        """How many tokens of memory a prompt may carry."""
+        return self.settings.memory_tokens
+
+    @property
+    def wall_window(self) -> timedelta:
+        """How long a consultation without a session handle taints its client."""
+        return timedelta(hours=self.settings.wall_hours)

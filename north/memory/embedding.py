@@ -1,0 +1,160 @@
+"""Adds vectors to saved memories, after the save has been acknowledged."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from uuid import UUID
+
+import structlog
+
+from north.connectors.embeddings import Embedder, vector_text
+from north.db.connect import Database
+from north.errors import DatabaseUnavailable, EmbedderUnavailable
+
+log = structlog.get_logger(__name__)
+
+BATCH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    organization_id: UUID
+    user_id: UUID
+    memory_id: UUID
+    content: str
+    done: asyncio.Future[None]
+
+
+class Backlog:
+    """The memories saved by this process that wait for their vector from the local model.
+
+    One task embeds them in batches. What is lost with the process, or fails, the worker finds again.
+    """
+
+    def __init__(self, database: Database, embedder: Embedder) -> None:
+        self._database = database
+        self._embedder = embedder
+        self._queue: asyncio.Queue[_Item] = asyncio.Queue()
+        self._waiting: defaultdict[UUID, set[asyncio.Future[None]]] = defaultdict(set)
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Start embedding; needs a running event loop."""
+        if self._embedder.local and self._task is None:
+            self._task = asyncio.create_task(self._run(), name="north-embedding-backlog")
+
+    async def stop(self) -> None:
+        """Embed what is left, for at most ten seconds, and end the task."""
+        if self._task is None:
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(10):
+                await self._queue.join()
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+        self._task = None
+
+    def add(self, organization_id: UUID, user_id: UUID, memories: Sequence[tuple[UUID, str]]) -> None:
+        """Queue memories, as (id, content); returns at once."""
+        if self._task is None:
+            return
+        for memory_id, content in memories:
+            done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting[organization_id].add(done)
+            self._queue.put_nowait(_Item(organization_id, user_id, memory_id, content, done))
+
+    async def settled(self, organization_id: UUID, seconds: float) -> None:
+        """Wait until what this firm saved so far has its vectors, at most `seconds`."""
+        waiting = self._waiting.get(organization_id)
+        if waiting:
+            await asyncio.wait(tuple(waiting), timeout=seconds)
+
+    async def _run(self) -> None:
+        while True:
+            items = [await self._queue.get()]
+            while len(items) < BATCH and not self._queue.empty():
+                items.append(self._queue.get_nowait())
+            try:
+                await self._embed(items)
+            except (EmbedderUnavailable, DatabaseUnavailable) as error:
+                log.warning("embedding_postponed", code=error.code, memories=len(items))
+            except Exception:
+                log.exception("embedding_failed", memories=len(items))
+            finally:
+                for item in items:
+                    self._finish(item)
+
+    def _finish(self, item: _Item) -> None:
+        waiting = self._waiting[item.organization_id]
+        waiting.discard(item.done)
+        if not waiting:
+            del self._waiting[item.organization_id]
+        if not item.done.done():
+            item.done.set_result(None)
+        self._queue.task_done()
+
+    async def _embed(self, items: Sequence[_Item]) -> None:
+        by_lawyer: defaultdict[tuple[UUID, UUID], list[_Item]] = defaultdict(list)
+        for item in items:
+            by_lawyer[item.organization_id, item.user_id].append(item)
+        vectors = await self._embedder.embed([item.content for item in items])
+        texts = {item.memory_id: vector_text(vector) for item, vector in zip(items, vectors, strict=True)}
+        for (organization_id, user_id), own in by_lawyer.items():
+            async with self._database.tenant(organization_id, user_id) as transaction:
+                for item in own:
+                    await transaction.send(
+                        "memory.set_embedding",
+                        memory_id=item.memory_id,
+                        vector=texts[item.memory_id],
+                        embedding_model=self._embedder.name,
+                    )
+
+
+async def embed_stored(
+    database: Database,
+    embedder: Embedder,
+    organization_id: UUID,
+    user_id: UUID,
+    ids: Sequence[UUID] | None = None,
+) -> int:
+    """Give the live memories that this lawyer may read their vectors, where these are missing or of another model.
+
+    Args:
+        database: where they stand.
+        embedder: the configured model.
+        organization_id: the firm.
+        user_id: the lawyer whose personal rows, beside the firm's, are looked at.
+        ids: only these memories; None for all.
+
+    Returns:
+        How many memories got a vector.
+
+    Raises:
+        EmbedderUnavailable: the model does not answer; call again later.
+    """
+    count = 0
+    while True:
+        async with database.tenant(organization_id, user_id) as transaction:
+            rows = await transaction.fetch(
+                "memory.to_embed",
+                ids=list(ids) if ids is not None else None,
+                embedding_model=embedder.name,
+                limit=BATCH,
+            )
+        if not rows:
+            return count
+        vectors = await embedder.embed([row["content"] for row in rows])
+        async with database.tenant(organization_id, user_id) as transaction:
+            for row, vector in zip(rows, vectors, strict=True):
+                await transaction.send(
+                    "memory.set_embedding",
+                    memory_id=row["id"],
+                    vector=vector_text(vector),
+                    embedding_model=embedder.name,
+                )
+        count += len(rows)

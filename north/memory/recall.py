@@ -1,0 +1,178 @@
+"""What North knows that bears on a question: two buckets, ranked, within a token budget.
+
+Two buckets and only two: the lawyer's own memory and the current matter's. Firm-wide memory is never recalled; a change
+that adds a firm bucket re-opens the question of who signs off what every lawyer's assistant is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID
+
+import structlog
+
+from north.connectors.embeddings import vector_text
+from north.db.connect import Row
+from north.errors import EmbedderUnavailable, InvalidInput, MatterNotFound
+from north.memory.backend import Backend
+from north.memory.fence import fence
+from north.memory.matters import check_matter_reference, id_in
+from north.memory.ranking import Candidate, Extremes, rank
+from north.memory.rows import to_memory
+from north.memory.terms import query_terms
+from north.model import Caller, Memory, Origin, Recall, Recalled, Scope, new_id
+
+log = structlog.get_logger(__name__)
+
+LIMIT = 200
+QUERY_LIMIT = 10_000
+CHARACTERS_PER_TOKEN = 4
+LINE_OVERHEAD_TOKENS = 25
+"""The id, type and date of a memory's line in the fence."""
+FRESH_VECTOR_SECONDS = 0.25
+"""How long a recall waits for the vectors of what was saved a moment before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Injection:
+    """Fenced prompt text, and the memories in it, the closest to the question first."""
+
+    text: str
+    memories: tuple[Memory, ...]
+
+
+async def recall(backend: Backend, caller: Caller, query: str, matter: str | None = None, limit: int = 12) -> Recall:
+    """The memories of both buckets that answer a query best.
+
+    Besides embedding the query this costs one round trip to Postgres, and one more to note the use. Without an
+    embedder, or while it is away, words alone decide.
+
+    Args:
+        backend: the running North.
+        caller: whose personal memory is one bucket.
+        query: 1 to 10,000 characters.
+        matter: id or number of the matter whose memory is the other bucket.
+        limit: memories from each bucket, 1 to 200.
+
+    Raises:
+        MatterNotFound: the firm has no such matter.
+        InvalidInput: the query or the limit is not valid.
+    """
+    if not 1 <= limit <= LIMIT:
+        raise InvalidInput(reason=f"limit is 1 to {LIMIT}")
+    if not query.strip() or len(query) > QUERY_LIMIT:
+        raise InvalidInput(reason=f"the query has 1 to {QUERY_LIMIT} characters")
+    found = await rank_buckets(backend, caller, query, matter, limit)
+    await note_uses(backend, caller, found.memories)
+    return found
+
+
+async def inject(backend: Backend, caller: Caller, query: str | None, matter: str | None) -> Injection:
+    """The memory for a prompt, within the token budget; a bucket that fits goes in whole. Uses are not noted here:
+    the caller does, when the prompt is sent (`note_uses`).
+
+    Raises:
+        MatterNotFound: the firm has no such matter.
+    """
+    found = await rank_buckets(backend, caller, (query or "")[:QUERY_LIMIT], matter, LIMIT)
+    chosen = _within(backend.memory_tokens, [*found.personal, *found.matter])
+    text = fence(
+        [hit.memory for hit in found.personal if hit.memory.id in chosen],
+        [hit.memory for hit in found.matter if hit.memory.id in chosen],
+        found.matter_number,
+    )
+    return Injection(text, tuple(memory for memory in found.memories if memory.id in chosen))
+
+
+async def briefing(backend: Backend, caller: Caller, matter: str | None) -> Injection:
+    """The fenced memory with which a session starts: no question yet, the newest first.
+
+    Raises:
+        MatterNotFound: the firm has no such matter.
+    """
+    injection = await inject(backend, caller, None, matter)
+    await note_uses(backend, caller, injection.memories)
+    return injection
+
+
+def _within(budget: int, hits: Sequence[Recalled]) -> set[UUID]:
+    """The ids of the best hits whose lines fit into `budget` tokens together."""
+    chosen: set[UUID] = set()
+    for hit in sorted(hits, key=lambda hit: -hit.score):
+        budget -= LINE_OVERHEAD_TOKENS + len(hit.memory.content) // CHARACTERS_PER_TOKEN + 1
+        if budget < 0:
+            break
+        chosen.add(hit.memory.id)
+    return chosen
+
+
+async def rank_buckets(backend: Backend, caller: Caller, query: str, matter: str | None, limit: int) -> Recall:
+    """Both buckets, ranked, in one round trip; notes no use."""
+    reference = check_matter_reference(matter) if matter else None
+    vector, _ = await asyncio.gather(
+        _query_vector(backend, query), backend.backlog.settled(caller.organization_id, FRESH_VECTOR_SECONDS)
+    )
+    asked = {
+        "terms": query_terms(query),
+        "query_vector": vector,
+        "embedding_model": backend.embedder.name,
+        "candidates": limit if limit == LIMIT else 4 * limit + 20,
+    }
+    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        personal = await transaction.send("recall.bucket", bucket=caller.user_id, matter=None, matter_id=None, **asked)
+        if reference is not None:
+            place = {"matter": reference, "matter_id": id_in(reference)}
+            found = await transaction.send("matters.find", **place)
+            of_matter = await transaction.send("recall.bucket", bucket=None, **place, **asked)
+    own = _ranked(await personal.fetchall(), caller, limit)
+    if reference is None:
+        return Recall(personal=own)
+    row = await found.fetchone()
+    if row is None:
+        raise MatterNotFound
+    return Recall(own, _ranked(await of_matter.fetchall(), caller, limit), row["number"])
+
+
+async def _query_vector(backend: Backend, query: str) -> str | None:
+    if not backend.embedder.available or not query.strip():
+        return None
+    try:
+        (vector,) = await backend.embedder.embed([query], query=True)
+    except EmbedderUnavailable as error:
+        log.warning("recall_by_words_alone", code=error.code)
+        return None
+    return vector_text(vector)
+
+
+def _ranked(rows: Sequence[Row], caller: Caller, limit: int) -> tuple[Recalled, ...]:
+    if not rows:
+        return ()
+    extremes = Extremes(rows[0]["highest_bm25"], rows[0]["lowest_cosine"], rows[0]["highest_cosine"])
+    candidates = [Candidate(to_memory(row, caller), row["bm25"], row["cosine"]) for row in rows]
+    return rank(candidates, extremes, datetime.now(UTC), limit)
+
+
+async def note_uses(
+    backend: Backend, caller: Caller, memories: Sequence[Memory], message_id: UUID | None = None
+) -> None:
+    """Note that these memories were shown to the caller, in which turn."""
+    if not memories:
+        return
+    rows = [
+        {
+            "id": new_id(),
+            "memory_id": memory.id,
+            "scope": memory.scope,
+            "target_user_id": caller.user_id if memory.scope is Scope.USER_PRIVATE else None,
+            "thread_id": caller.thread_id,
+            "message_id": message_id,
+            "surface": Origin(caller.origin),
+        }
+        for memory in memories
+    ]
+    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        await transaction.send("memory.without_waiting_for_disk")
+        await transaction.insert("memory.insert_use", rows)

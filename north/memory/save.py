@@ -1,0 +1,366 @@
+"""THE DOOR: every memory comes in here, from every surface.
+
+In one transaction: limits, wall, rules, duplicates, row, event. Nothing else of North reaches the insert.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg import AsyncCursor
+from psycopg.types.json import Jsonb
+
+from north.db.connect import LostRace, Row, Transaction
+from north.errors import (
+    ContentNotText,
+    DatabaseBusy,
+    InvalidInput,
+    MatterNotAllowed,
+    MatterNotFound,
+    MatterRequired,
+)
+from north.memory import receipts
+from north.memory.backend import Backend
+from north.memory.input import check_line
+from north.memory.matters import check_matter_reference, id_in
+from north.memory.rows import memories_by_id
+from north.memory.rules import forbidding, to_rule
+from north.memory.terms import query_terms, terms
+from north.memory.text import check_content, content_key
+from north.memory.wall import SHARED_SCOPES, source_name
+from north.model import (
+    AlreadyKnown,
+    Caller,
+    Confidence,
+    Draft,
+    Matter,
+    Memory,
+    MemoryType,
+    Outcome,
+    RefusedByRule,
+    RefusedByWall,
+    Rule,
+    Saved,
+    Scope,
+    new_id,
+)
+
+BATCH_LIMIT = 500
+ATTEMPTS = 4
+SIMILAR_LIMIT = 3
+EVIDENCE_LIMIT = 10_000
+LABEL_LIMIT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class NewRow:
+    """A version of a memory, about to be inserted."""
+
+    id: UUID
+    scope: Scope
+    type: MemoryType
+    target_user_id: UUID | None
+    target_matter_id: UUID | None
+    content: str
+    confidence: Confidence = Confidence.HIGH
+    evidence: str | None = None
+    source_label: str | None = None
+    supersedes_id: UUID | None = None
+    captured_at: datetime | None = None
+
+    @property
+    def live_key(self) -> tuple[bytes, Scope, UUID | None, UUID | None]:
+        """What only one live row can have."""
+        return content_key(self.content), self.scope, self.target_user_id, self.target_matter_id
+
+
+async def save(
+    backend: Backend, caller: Caller, drafts: Sequence[Draft], idempotency_key: str | None = None
+) -> list[Outcome]:
+    """Save drafts as live memories; the next recall has them.
+
+    Args:
+        backend: the running North.
+        caller: who captures, by which surface; from the credential, never from an argument.
+        drafts: 1 to 500. All are decided in one transaction.
+        idempotency_key: at most 200 characters; the same key with the same drafts gets the first outcome again.
+
+    Returns:
+        One outcome a draft, in order. A rule's or the wall's refusal is an outcome; it stops no other draft.
+
+    Raises:
+        InvalidInput: a draft cannot be stored as it is; nothing was written.
+        MatterNotFound: a draft names a matter that the firm does not have; nothing was written.
+        IdempotencyKeyReused: the key belongs to other drafts.
+        DatabaseUnavailable: nothing was written.
+    """
+    if not 1 <= len(drafts) <= BATCH_LIMIT:
+        raise InvalidInput(reason=f"send 1 to {BATCH_LIMIT} memories at a time")
+    drafts = [_checked(draft) for draft in drafts]
+    receipt = receipts.make(idempotency_key, drafts)
+    for _ in range(ATTEMPTS):
+        try:
+            outcomes = await _save_once(backend, caller, drafts, receipt)
+        except LostRace:
+            continue  # somebody saved the same a moment earlier: look again
+        saved = [(outcome.memory.id, outcome.memory.content) for outcome in outcomes if isinstance(outcome, Saved)]
+        backend.backlog.add(caller.organization_id, caller.user_id, saved)
+        return outcomes
+    raise DatabaseBusy
+
+
+def _checked(draft: Draft) -> Draft:
+    """The draft with its text normalised, when it is within the limits."""
+    if draft.scope is Scope.MATTER and not draft.matter:
+        raise MatterRequired
+    if draft.scope is not Scope.MATTER and draft.matter:
+        raise MatterNotAllowed
+    if draft.evidence and ("\0" in draft.evidence or len(draft.evidence) > EVIDENCE_LIMIT):
+        raise ContentNotText(what="NUL character or too many characters in its evidence")
+    return Draft(
+        content=check_content(draft.content),
+        type=draft.type,
+        scope=draft.scope,
+        matter=check_matter_reference(draft.matter) if draft.matter else None,
+        confidence=draft.confidence,
+        evidence=draft.evidence,
+        source_label=check_line(draft.source_label, "source label", LABEL_LIMIT) if draft.source_label else None,
+        captured_at=draft.captured_at,
+    )
+
+
+async def _save_once(
+    backend: Backend, caller: Caller, drafts: Sequence[Draft], receipt: receipts.Receipt | None
+) -> list[Outcome]:
+    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        world = await _look(transaction, caller, drafts, receipt)
+        if world.first_outcome is not None:
+            return await receipts.replay(transaction, caller, world.first_outcome)
+        plans = _decide(caller, drafts, world)
+        rows = [plan for plan in plans if isinstance(plan, NewRow)]
+        await write(transaction, backend, caller, rows)
+        await _tell(transaction, caller, plans)
+        outcomes = await _outcomes(transaction, caller, plans, world.similar)
+        if receipt is not None:
+            await receipts.record(transaction, receipt, outcomes)
+        return outcomes
+
+
+@dataclass(frozen=True, slots=True)
+class _World:
+    """What the door knows before it decides."""
+
+    rules: list[Rule]
+    consulted: str | None
+    matters: dict[str, Matter]
+    twins: dict[tuple[bytes, Scope, UUID | None, UUID | None], UUID]
+    similar: list[list[UUID]]
+    first_outcome: list[dict[str, Any]] | None
+
+
+async def _look(
+    transaction: Transaction, caller: Caller, drafts: Sequence[Draft], receipt: receipts.Receipt | None
+) -> _World:
+    """Read everything that the decision needs, in one round trip."""
+    rules = await transaction.send("rules.live")
+    consulted = await transaction.send("wall.consulted_in_thread", thread_id=caller.thread_id)
+    keys = [content_key(draft.content) for draft in drafts]
+    twins = await transaction.send("memory.live_twins", content_keys=keys)
+    similar = [await _ask_similar(transaction, caller, draft) for draft in drafts]
+    names = {draft.matter for draft in drafts if draft.matter}
+    matters = {name: await transaction.send("matters.find", matter=name, matter_id=id_in(name)) for name in names}
+    first = await receipts.ask(transaction, receipt) if receipt else None
+    found = {name: await cursor.fetchone() for name, cursor in matters.items()}
+    walled = await consulted.fetchone()
+    return _World(
+        rules=[to_rule(row) for row in await rules.fetchall()],
+        consulted=source_name(walled["source"]) if walled else None,
+        matters={name: Matter(**row) for name, row in found.items() if row},
+        twins={
+            (row["content_key"], Scope(row["scope"]), row["target_user_id"], row["target_matter_id"]): row["id"]
+            for row in await twins.fetchall()
+        },
+        similar=[[row["memory_id"] for row in await cursor.fetchall()] for cursor in similar],
+        first_outcome=await receipts.answer(first, receipt) if first and receipt else None,
+    )
+
+
+async def _ask_similar(transaction: Transaction, caller: Caller, draft: Draft) -> AsyncCursor[Row]:
+    words = query_terms(draft.content)
+    buckets = {
+        Scope.USER_PRIVATE: caller.user_id,
+        Scope.FIRM_GLOBAL: caller.organization_id,
+        Scope.MATTER: None,
+    }
+    return await transaction.send(
+        "memory.similar",
+        bucket=buckets[draft.scope],
+        matter=draft.matter,
+        matter_id=id_in(draft.matter) if draft.matter else None,
+        terms=words,
+        least_shared=max(2, math.ceil(len(words) / 2)),
+        limit=SIMILAR_LIMIT,
+    )
+
+
+_Plan = NewRow | RefusedByRule | RefusedByWall | UUID
+"""What becomes of a draft: a new row, a refusal, or the live row that says the same already."""
+
+
+def _decide(caller: Caller, drafts: Sequence[Draft], world: _World) -> list[_Plan]:
+    plans: list[_Plan] = []
+    live = dict(world.twins)
+    for draft in drafts:
+        row = _new_row(caller, draft, world.matters)
+        if draft.scope in SHARED_SCOPES and world.consulted:
+            plans.append(RefusedByWall(world.consulted))
+        elif rule := forbidding(world.rules, draft.scope, draft.type, draft.content):
+            plans.append(RefusedByRule(rule))
+        elif row.live_key in live:
+            plans.append(live[row.live_key])
+        else:
+            live[row.live_key] = row.id
+            plans.append(row)
+    return plans
+
+
+def _new_row(caller: Caller, draft: Draft, matters: dict[str, Matter]) -> NewRow:
+    matter = matters.get(draft.matter) if draft.matter else None
+    if draft.scope is Scope.MATTER and matter is None:
+        raise MatterNotFound
+    return NewRow(
+        id=new_id(),
+        scope=draft.scope,
+        type=draft.type,
+        target_user_id=caller.user_id if draft.scope is Scope.USER_PRIVATE else None,
+        target_matter_id=matter.id if matter else None,
+        content=draft.content,
+        confidence=draft.confidence,
+        evidence=draft.evidence,
+        source_label=draft.source_label,
+        captured_at=draft.captured_at,
+    )
+
+
+async def write(transaction: Transaction, backend: Backend, caller: Caller, rows: Sequence[NewRow]) -> None:
+    """Insert rows that have been decided on, with their postings; `edit` writes new versions by it."""
+    if not rows:
+        return
+    await transaction.insert("memory.insert_memory", [_columns(caller, row) for row in rows])
+    for row in rows:
+        await write_terms(transaction, caller, row.id, row.scope, row.target_user_id, row.target_matter_id, row.content)
+    if backend.embedder.available and not backend.embedder.local:
+        await backend.jobs.enqueue(
+            transaction,
+            "embed",
+            organization_id=str(caller.organization_id),
+            user_id=str(caller.user_id),
+            memory_ids=[str(row.id) for row in rows],
+        )
+
+
+def _columns(caller: Caller, row: NewRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "scope": row.scope,
+        "type": row.type,
+        "target_user_id": row.target_user_id,
+        "target_matter_id": row.target_matter_id,
+        "content": row.content,
+        "content_key": content_key(row.content),
+        "length": len(terms(row.content)),
+        "confidence": row.confidence,
+        "origin": caller.origin,
+        "source_thread_id": caller.thread_id,
+        "source_message_id": caller.message_id,
+        "source_label": row.source_label,
+        "captured_by": caller.user_id,
+        "evidence": row.evidence,
+        "supersedes_id": row.supersedes_id,
+        "captured_at": row.captured_at,
+    }
+
+
+async def write_terms(
+    transaction: Transaction,
+    caller: Caller,
+    memory_id: UUID,
+    scope: Scope,
+    target_user_id: UUID | None,
+    target_matter_id: UUID | None,
+    content: str,
+) -> None:
+    """Insert the postings of a row that is live from now on."""
+    words = terms(content)
+    postings = [
+        {
+            "bucket": target_user_id or target_matter_id or caller.organization_id,
+            "term": term,
+            "memory_id": memory_id,
+            "tf": count,
+            "length": len(words),
+            "scope": scope,
+            "target_user_id": target_user_id,
+        }
+        for term, count in Counter(words).items()
+    ]
+    await transaction.insert("memory.insert_term", postings)
+
+
+async def _tell(transaction: Transaction, caller: Caller, plans: Sequence[_Plan]) -> None:
+    """Leave one event for each decision; ids and kinds, no text."""
+    events = [
+        {
+            "id": new_id(),
+            "name": name,
+            "subject_id": subject,
+            "properties": Jsonb({"origin": caller.origin, **more}),
+        }
+        for name, subject, more in (_event(plan) for plan in plans)
+    ]
+    await transaction.insert("memory.insert_event", events)
+
+
+def _event(plan: _Plan) -> tuple[str, UUID | None, dict[str, str]]:
+    match plan:
+        case NewRow():
+            return (
+                "memory_saved",
+                plan.id,
+                {"scope": plan.scope, "type": plan.type, "confidence": plan.confidence},
+            )
+        case RefusedByRule():
+            return "memory_refused", plan.rule.id, {"by": "rule"}
+        case RefusedByWall():
+            return "memory_refused", None, {"by": "wall", "source": plan.source}
+        case UUID():
+            return "memory_already_known", plan, {}
+
+
+async def _outcomes(
+    transaction: Transaction, caller: Caller, plans: Sequence[_Plan], similar: Sequence[Sequence[UUID]]
+) -> list[Outcome]:
+    ids = {plan.id if isinstance(plan, NewRow) else plan for plan in plans if isinstance(plan, NewRow | UUID)}
+    near = {memory_id for hints in similar for memory_id in hints} if ids else set()
+    memories = await memories_by_id(transaction, caller, [*ids, *near])
+    return [_outcome(plan, hints, memories) for plan, hints in zip(plans, similar, strict=True)]
+
+
+def _outcome(plan: _Plan, hints: Sequence[UUID], memories: dict[UUID, Memory]) -> Outcome:
+    match plan:
+        case NewRow():
+            return Saved(memories[plan.id], _others(hints, plan.id, memories))
+        case UUID():
+            return AlreadyKnown(memories[plan], _others(hints, plan, memories))
+        case refusal:
+            return refusal
+
+
+def _others(hints: Sequence[UUID], itself: UUID, memories: dict[UUID, Memory]) -> tuple[Memory, ...]:
+    return tuple(memories[hint] for hint in hints if hint != itself and hint in memories)

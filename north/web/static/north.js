@@ -1,0 +1,32 @@
+// On every page: the theme without a reload, and exact times in the reader's own time zone.
+"use strict";
+
+document.addEventListener("submit", (event) => {
+  const form = event.target.closest("[data-theme-choice]");
+  if (!form || !event.submitter) return;
+  event.preventDefault();
+  const theme = event.submitter.value;
+  document.documentElement.dataset.theme = theme;
+  document.querySelector("meta[name=color-scheme]").content = theme === "system" ? "light dark" : theme;
+  for (const button of form.querySelectorAll("[name=theme]")) {
+    button.setAttribute("aria-pressed", String(button === event.submitter));
+  }
+  fetch(form.action, { method: "POST", body: new URLSearchParams({ theme, next: "/" }), redirect: "manual" })
+    .catch(() => say("Your choice holds until you close this page: North cannot be reached."));
+});
+
+document.addEventListener("mouseover", (event) => {
+  const time = event.target.closest("time[datetime]");
+  if (!time) return;
+  time.title = new Date(time.dateTime).toLocaleString(undefined, { dateStyle: "full", timeStyle: "short" });
+});
+
+let saying;
+
+// Tell the reader something in passing; a screen reader hears it too.
+function say(words) {
+  const toast = document.getElementById("toast");
+  toast.textContent = words;
+  clearTimeout(saying);
+  saying = setTimeout(() => { toast.textContent = ""; }, 8000);
+}
