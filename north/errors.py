@@ -49,6 +49,12 @@ class ContentNotText(InvalidInput):
     code = "content_not_text"
 
 
+class MessageTooLong(InvalidInput):
+    """The message has {length} characters; at most {limit} are allowed. Send it in parts."""
+
+    code = "message_too_long"
+
+
 class MatterRequired(InvalidInput):
     """Scope `matter` needs a matter: send its number or its id."""
 
@@ -79,6 +85,30 @@ class NothingToChange(InvalidInput):
     code = "nothing_to_change"
 
 
+class BodyNotJson(InvalidInput):
+    """The body is not valid JSON. Send one JSON object, in UTF-8."""
+
+    code = "malformed_json"
+
+
+class BodyNotTyped(InvalidInput):
+    """The body is not marked as JSON. Send it with `Content-Type: application/json`."""
+
+    code = "unsupported_media_type"
+
+
+class BodyTooLarge(InvalidInput):
+    """The body has more than {limit} bytes. Send less at a time."""
+
+    code = "too_large"
+
+
+class MethodNotAllowed(InvalidInput):
+    """This address does not take this method. The calls are listed at /api/docs."""
+
+    code = "method_not_allowed"
+
+
 # --- what was named does not exist for this caller ----------------------------------------------------------
 
 
@@ -86,6 +116,10 @@ class NotFound(NorthError):
     """There is no such {what}."""
 
     code = "not_found"
+
+
+class CallNotFound(NotFound):
+    """There is no such call. The calls are listed at /api/docs."""
 
 
 class MemoryNotFound(NotFound):
@@ -251,10 +285,25 @@ class ModelRejected(Unavailable):
     code = "model_rejected"
 
 
+class ModelConfused(Unavailable):
+    """The model {model} gave an answer that cannot be used. Your message is kept: send it again."""
+
+    code = "model_confused"
+
+
 class EmbedderUnavailable(Unavailable):
     """The embedding model is not available: {reason}"""
 
     code = "embedder_unavailable"
+
+
+# --- what North did wrong -----------------------------------------------------------------------------------
+
+
+class InternalError(NorthError):
+    """Something went wrong in North. It was logged as {request_id}; tell your administrator if it happens again."""
+
+    code = "internal_error"
 
 
 # --- what the operator has to set right ---------------------------------------------------------------------

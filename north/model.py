@@ -218,10 +218,14 @@ Outcome = Saved | AlreadyKnown | Refused
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """A memory that answers a query. `score` runs from 0 (unrelated) upwards; higher is closer."""
+    """A memory that answers a query. `score` runs from 0 (unrelated) upwards; higher is closer.
+
+    `cosine` is the similarity of the vectors, in [-1, 1]; None where one of them is missing.
+    """
 
     memory: Memory
     score: float
+    cosine: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from north.db.statements import multi_row, statement
 from north.errors import DatabaseUnavailable
 
 Row = dict[str, Any]
-BIND = "select north_bind(%s, %s)"
 ROWS_PER_INSERT = 500
 
 
@@ -129,8 +128,9 @@ class Database:
                 connection.pipeline(),
                 connection.transaction(),
             ):
-                await connection.execute(BIND, (organization_id, user_id))
-                yield Transaction(connection, organization_id, user_id)
+                transaction = Transaction(connection, organization_id, user_id)
+                await transaction.send("tenant.bind")
+                yield transaction
         except psycopg.errors.UniqueViolation as error:
             raise LostRace(error.diag.constraint_name) from error
 

@@ -50,7 +50,7 @@ class Extremes:
 
 def rank(candidates: Iterable[Candidate], extremes: Extremes, now: datetime, limit: int) -> tuple[Recalled, ...]:
     """The `limit` best candidates with their scores, best first; of equals, the newer first."""
-    scored = [Recalled(candidate.memory, score(candidate, extremes, now)) for candidate in candidates]
+    scored = [Recalled(each.memory, score(each, extremes, now), each.cosine) for each in candidates]
     scored.sort(key=lambda hit: (hit.score, hit.memory.created_at, hit.memory.id), reverse=True)
     return tuple(scored[:limit])
 

@@ -10,6 +10,7 @@ import jinja2
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from north.memory.rules import describe
 from north.model import MemoryType, Origin, Scope
 from north.web import wording
 from north.web.assets import asset_address
@@ -36,7 +37,7 @@ def _environment() -> jinja2.Environment:
         "origin_in_words": wording.origin_in_words,
         "uses_in_words": wording.uses_in_words,
         "matter_of_thread": wording.matter_of_thread,
-        "rule_in_words": wording.rule_in_words,
+        "rule_in_words": describe,
     }
     environment.globals |= {
         "asset": asset_address,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from north.model import Memory, MemoryType, Origin, Rule, Scope, Thread
+from north.model import Memory, MemoryType, Message, Origin, Scope, Thread
 
 TYPE_WORDS = {
     MemoryType.IDENTITY: "Identity",
@@ -18,17 +18,7 @@ TYPE_WORDS = {
     MemoryType.REFERENCE: "Reference",
 }
 
-TYPES_IN_A_RULE = {
-    MemoryType.IDENTITY: "identity details",
-    MemoryType.PREFERENCE: "preferences",
-    MemoryType.INSTRUCTION: "instructions",
-    MemoryType.PLAYBOOK_RULE: "playbook rules",
-    MemoryType.FACT: "facts",
-    MemoryType.DECISION: "decisions",
-    MemoryType.DEADLINE: "deadlines",
-    MemoryType.PARTY: "parties",
-    MemoryType.REFERENCE: "references",
-}
+TYPES_IN_A_RULE = {each: f"any {each.value.replace('_', ' ')}" for each in MemoryType}
 
 SCOPES_IN_A_RULE = {
     Scope.USER_PRIVATE: "personal memory",
@@ -45,7 +35,13 @@ ORIGIN_WORDS = {
     Origin.IMPORT: "Import",
 }
 
-PERSONAL = "Personal"
+UNANSWERED = {
+    "model_unavailable": "The model could not be reached, so this message has no answer.",
+    "model_too_slow": "The model did not answer in time, so this message has no answer.",
+    "model_over_limit": "The model was over its rate limit, so this message has no answer.",
+    "model_rejected": "The model refused the request, so this message has no answer.",
+}
+
 SHARED = "shared with the firm"
 
 
@@ -55,7 +51,7 @@ def scope_in_words(memory: Memory) -> str:
         return f"Matter {memory.matter.number} · {SHARED}"
     if memory.scope == Scope.FIRM_GLOBAL:
         return f"Firm · {SHARED}"
-    return PERSONAL
+    return "Personal"
 
 
 def matter_of_thread(thread: Thread | None) -> str:
@@ -65,28 +61,27 @@ def matter_of_thread(thread: Thread | None) -> str:
     return f"Matter {thread.matter.number} · {thread.matter.name}"
 
 
-def rule_in_words(rule: Rule) -> str:
-    """A rule as one sentence."""
-    what = TYPES_IN_A_RULE[rule.type] if rule.type else "anything"
-    where = SCOPES_IN_A_RULE[rule.scope] if rule.scope else "any memory"
-    about = f" that mentions “{rule.phrase}”" if rule.phrase else ""
-    return f"Never remember {what} in {where}{about}"
+def unanswered_in_words(message: Message) -> str:
+    """Why a message stands there without an answer."""
+    return UNANSWERED.get(message.error_code or "", "This message has no answer yet.")
 
 
 def origin_in_words(memory: Memory) -> str:
     """Where a memory came from, for a row that has no thread of the reader's own to link to."""
-    source = memory.source
-    if source is not None and source.thread_id is not None and not source.yours:
-        return "a colleague’s conversation"
-    if memory.origin == Origin.SETTINGS:
-        return "written by hand"
-    label = f" “{source.label}”" if source is not None and source.label else ""
+    label = memory.source.label if memory.source else None
+    yours = memory.source is None or memory.source.yours
+    if memory.origin in (Origin.CHAT, Origin.MINER) and not yours:
+        return "from a colleague’s conversation"
+    if memory.origin == Origin.MCP and label:
+        return f"from {label}"
+    named = f" “{label}”" if label else ""
     places = {
-        Origin.CHAT: f"a conversation{label}",
-        Origin.MINER: f"noticed in a conversation{label}",
-        Origin.MCP: source.label if label and source is not None and source.label else "a connected assistant",
-        Origin.API: f"the API{label}",
-        Origin.IMPORT: f"an import{label}",
+        Origin.SETTINGS: "written by hand",
+        Origin.CHAT: f"from a conversation{named}",
+        Origin.MINER: f"noticed in a conversation{named}",
+        Origin.MCP: "from a connected assistant",
+        Origin.API: f"from the API{named}",
+        Origin.IMPORT: f"from an import{named}",
     }
     return places[memory.origin]
 

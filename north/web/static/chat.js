@@ -106,9 +106,7 @@ function show(answer, name, data) {
     answer.notes.innerHTML = data.notes;
     nameThread(data);
   } else if (name === "failed") {
-    answer.finished = true;
-    latest.insertAdjacentHTML("beforebegin", data.html);
-    nameThread(data);
+    throw new Refusal(data.reason);
   } else if (data.html) {
     answer.notes.insertAdjacentHTML("beforeend", data.html);
     if (data.status) status.textContent = data.status;

@@ -1,0 +1,270 @@
+"""One turn: what the lawyer typed is stored, the model answers with the memory in its prompt, the answer is stored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import structlog
+from psycopg.types.json import Jsonb
+from pydantic_ai import Agent, AgentRunResultEvent
+from pydantic_ai.exceptions import AgentRunError
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    UserPromptPart,
+)
+from pydantic_ai.models import Model
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.usage import UsageLimits
+
+from north.chat.events import Recalling, TextDelta, TurnEvent, TurnFailed, TurnFinished
+from north.chat.instructions import instructions_for
+from north.chat.models import failure_of
+from north.chat.threads import check_message, thread_in, title_of, to_message
+from north.chat.tools import TOOLS, Turn
+from north.db.connect import Row
+from north.errors import NorthError
+from north.memory.backend import Backend
+from north.memory.recall import inject, note_uses
+from north.model import Caller, Message, Origin, Thread, new_id
+
+log = structlog.get_logger(__name__)
+
+HISTORY_MESSAGES = 60
+REQUESTS_PER_TURN = 12
+FIRST_WORD_SECONDS = 60.0
+WHOLE_REQUEST_SECONDS = 300.0
+STOPPED = "stopped"
+"""The `error_code` of an answer that the lawyer stopped: what had been said so far is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assistant:
+    """The model with its tools."""
+
+    backend: Backend
+    agent: Agent[Turn, str]
+    model: str
+
+
+def make_assistant(
+    backend: Backend,
+    model: Model,
+    *,
+    first_word_seconds: float = FIRST_WORD_SECONDS,
+    whole_request_seconds: float = WHOLE_REQUEST_SECONDS,
+) -> Assistant:
+    """Bind a model to the memory tools.
+
+    Args:
+        backend: the running North.
+        model: what answers.
+        first_word_seconds: how long a request may be silent before it counts as too slow.
+        whole_request_seconds: how long one request may take in all.
+    """
+    patience = ModelSettings(
+        first_event_timeout=first_word_seconds, request_timeout=whole_request_seconds, max_retries=1
+    )
+    agent = Agent(model, deps_type=Turn, tools=TOOLS, model_settings=patience, name="north")
+    return Assistant(backend, agent, model.model_name)
+
+
+async def run_turn(assistant: Assistant, caller: Caller, thread_id: UUID, text: str) -> Message:
+    """Answer a message, whole.
+
+    Raises:
+        ThreadNotFound: the lawyer has no such thread.
+        InvalidInput: the text cannot be a message.
+        Unavailable: the model failed; the message is stored and can be sent again.
+    """
+    async for event in stream_turn(assistant, caller, thread_id, text):
+        if isinstance(event, TurnFailed):
+            raise event.error
+        if isinstance(event, TurnFinished):
+            return event.message
+    raise AssertionError("a turn ends by finishing or by failing")
+
+
+async def stream_turn(
+    assistant: Assistant, caller: Caller, thread_id: UUID, text: str
+) -> AsyncGenerator[TurnEvent, None]:
+    """Answer a message, event by event. Closing the stream stops the answer; what was said so far is stored.
+
+    Sending the text of the thread's last, unanswered message again answers that message.
+
+    Raises:
+        ThreadNotFound: the lawyer has no such thread; before the first event.
+        InvalidInput: the text cannot be a message; before the first event.
+    """
+    began = await _begin(assistant.backend, caller, thread_id, check_message(text))
+    events: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
+    running = asyncio.create_task(_run(assistant, began, events), name="north-turn")
+    try:
+        while (event := await events.get()) is not None:
+            yield event
+        await running
+    finally:
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    caller: Caller
+    thread: Thread
+    user_message: Message
+    history: list[ModelMessage]
+
+
+async def _begin(backend: Backend, caller: Caller, thread_id: UUID, text: str) -> _Begun:
+    """Store what was typed, before anything can fail, and read the thread so far."""
+    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        past = await transaction.send("threads.model_history", thread_id=thread_id, limit=HISTORY_MESSAGES)
+        thread = await thread_in(transaction, thread_id)
+        rows = await past.fetchall()
+        last = rows[-1] if rows else None
+        if last and last["role"] == "user" and last["content"] == text:
+            message_id = last["id"]
+            await transaction.send("threads.set_error", message_id=message_id, error_code=None)
+        else:
+            message_id = new_id()
+            await transaction.send("threads.insert_message", **_message(message_id, thread_id, "user", text))
+        await transaction.send("threads.touch", thread_id=thread_id, title=title_of(text))
+    acting = replace(caller, origin=Origin.CHAT, thread_id=thread_id, message_id=message_id)
+    thread = thread if thread.title else replace(thread, title=title_of(text))
+    return _Begun(acting, thread, Message(message_id, "user", text, datetime.now(UTC)), _history(rows))
+
+
+async def _run(assistant: Assistant, began: _Begun, events: asyncio.Queue[TurnEvent | None]) -> None:
+    turn = Turn(assistant.backend, began.caller, began.thread, events.put_nowait)
+    said: list[str] = []
+    try:
+        messages = await _answer(assistant, turn, began, said)
+        message = await _store(turn, "".join(said), messages, None)
+        events.put_nowait(TurnFinished(began.user_message, message, began.thread))
+    except asyncio.CancelledError:
+        await _store(turn, "".join(said), None, STOPPED)
+        raise
+    except Exception as error:
+        failure = await _failed(assistant, turn, error)
+        events.put_nowait(TurnFailed(failure, replace(began.user_message, error_code=failure.code)))
+    finally:
+        events.put_nowait(None)
+
+
+async def _answer(assistant: Assistant, turn: Turn, began: _Begun, said: list[str]) -> list[ModelMessage]:
+    """Let the model answer; what it says is added to `said` as it comes."""
+    backend, caller = turn.backend, turn.caller
+    memory = await inject(backend, caller, began.user_message.content, turn.matter)
+    turn.recalled.extend(memory.memories)
+    turn.emit(Recalling(memory.memories))
+    await note_uses(backend, caller, memory.memories, caller.message_id)
+    result = None
+    async with assistant.agent.run_stream_events(
+        began.user_message.content,
+        message_history=began.history,
+        instructions=instructions_for(began.thread, memory.text, datetime.now(UTC)),
+        deps=turn,
+        usage_limits=UsageLimits(request_limit=REQUESTS_PER_TURN),
+    ) as stream:
+        async for event in stream:
+            match event:
+                case PartStartEvent(part=TextPart(content=text)) if text:
+                    _say(turn, said, text, new_part=True)
+                case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
+                    _say(turn, said, text)
+                case AgentRunResultEvent():
+                    result = event.result
+                case _:
+                    pass
+    assert result is not None
+    return result.new_messages()
+
+
+def _say(turn: Turn, said: list[str], text: str, *, new_part: bool = False) -> None:
+    if new_part and said and not said[-1].endswith("\n"):
+        text = "\n\n" + text  # the model spoke, called a tool, and speaks again
+    said.append(text)
+    turn.emit(TextDelta(text))
+
+
+async def _store(turn: Turn, text: str, messages: Sequence[ModelMessage] | None, error_code: str | None) -> Message:
+    """Store the answer with what it did."""
+    caller, message_id = turn.caller, new_id()
+    assert caller.thread_id is not None
+    effects = {
+        "saved": [str(memory.id) for memory in turn.saved],
+        "recalled": [str(memory.id) for memory in turn.recalled],
+        "refused": turn.refused,
+    }
+    row = _message(message_id, caller.thread_id, "assistant", text.replace("\0", ""), error_code)
+    row["effects"] = Jsonb(effects)
+    row["model_messages"] = Jsonb(_without_instructions(messages)) if messages else None
+    async with turn.backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        await transaction.send("threads.insert_message", **row)
+        await transaction.send("threads.touch", thread_id=caller.thread_id, title="")
+    memories = {memory.id: memory for memory in (*turn.saved, *turn.recalled)}
+    return to_message({**row, "effects": effects, "created_at": datetime.now(UTC)}, memories)
+
+
+async def _failed(assistant: Assistant, turn: Turn, error: Exception) -> NorthError:
+    """Note on the lawyer's message why it has no answer; it stays, and can be sent again."""
+    if isinstance(error, NorthError):
+        failure = error
+    else:
+        failure = failure_of(error, assistant.model)
+        expected = isinstance(error, AgentRunError)
+        log.warning("turn_failed", code=failure.code, error=type(error).__name__, exc_info=not expected)
+    caller = turn.caller
+    with suppress(NorthError):  # the database may be what failed
+        async with turn.backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+            await transaction.send("threads.set_error", message_id=caller.message_id, error_code=failure.code)
+    return failure
+
+
+def _message(
+    message_id: UUID, thread_id: UUID, role: str, content: str, error_code: str | None = None
+) -> dict[str, Any]:
+    return {
+        "id": message_id,
+        "thread_id": thread_id,
+        "role": role,
+        "content": content,
+        "model_messages": None,
+        "effects": None,
+        "error_code": error_code,
+    }
+
+
+def _without_instructions(messages: Sequence[ModelMessage]) -> Any:
+    """The turn's messages as JSON. The instructions carry the memory of that moment, so they are not stored."""
+    bare = [replace(each, instructions=None) if isinstance(each, ModelRequest) else each for each in messages]
+    return ModelMessagesTypeAdapter.dump_python(bare, mode="json")
+
+
+def _history(rows: Sequence[Row]) -> list[ModelMessage]:
+    """The answered turns, as the model is to be replayed them. A stopped answer is replayed as far as it came."""
+    history: list[ModelMessage] = []
+    asked: Row | None = None
+    for row in rows:
+        if row["role"] == "user":
+            asked = row
+        elif row["model_messages"]:
+            history.extend(ModelMessagesTypeAdapter.validate_python(row["model_messages"]))
+        elif asked and row["content"]:
+            history.append(ModelRequest([UserPromptPart(asked["content"])]))
+            history.append(ModelResponse([TextPart(row["content"])]))
+    return history

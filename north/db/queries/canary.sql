@@ -1,0 +1,41 @@
+-- Asked at start-up, as north_app: does the database still keep firms apart?
+
+-- name: role
+-- The role may neither bypass row-level security nor own what it guards.
+select current_user as name, r.rolsuper or r.rolbypassrls as bypasses,
+       exists (select from pg_class c where c.relowner = r.oid and c.relkind in ('r', 'p')) as owns
+from pg_roles r where r.rolname = current_user;
+
+-- name: unguarded
+-- Tables of firms' rows on which row-level security is not enabled and forced, or which have no policy.
+select c.relname as table_name
+from pg_class c
+join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'public'
+join pg_attribute a on a.attrelid = c.oid and a.attname = 'organization_id' and not a.attisdropped
+where c.relkind in ('r', 'p')
+  and not (c.relrowsecurity and c.relforcerowsecurity
+           and exists (select from pg_policy p where p.polrelid = c.oid and p.polpermissive))
+order by 1;
+
+-- name: volatile_context
+-- Context functions that a cached plan could freeze.
+select p.proname as function_name
+from pg_proc p join pg_namespace n on n.oid = p.pronamespace and n.nspname = 'public'
+where p.proname in ('north_organization', 'north_user') and p.provolatile <> 's';
+
+-- name: seen
+-- Whether the transaction sees a row of a firm that it is not bound to.
+select exists (select from organization where organization_id is distinct from :organization_id)
+    or exists (select from app_user where organization_id is distinct from :organization_id)
+    or exists (select from matter where organization_id is distinct from :organization_id)
+    or exists (select from chat_thread where organization_id is distinct from :organization_id)
+    or exists (select from chat_message where organization_id is distinct from :organization_id)
+    or exists (select from agent_memory_candidate where organization_id is distinct from :organization_id)
+    or exists (select from memory_term where organization_id is distinct from :organization_id)
+    or exists (select from memory_use where organization_id is distinct from :organization_id)
+    or exists (select from memory_rule where organization_id is distinct from :organization_id)
+    or exists (select from access_token where organization_id is distinct from :organization_id)
+    as foreign_rows;
+
+-- name: any_firm
+select firm_id from lookup_key where kind = 'firm' limit 1;

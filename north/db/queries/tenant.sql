@@ -1,0 +1,5 @@
+-- name: bind
+select north_bind(:organization_id, :user_id);
+
+-- name: alive
+select 1 as alive;

@@ -1,0 +1,163 @@
+"""The chat: a new one, a conversation, and sending a message.
+
+`chat.js` asks for the answer as a stream of events; a plain form gets the page back with the whole answer.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Form
+from starlette.requests import Request
+from starlette.responses import Response
+
+from north.chat.threads import check_message, create_thread, get_thread, list_threads
+from north.chat.turn import Assistant, run_turn
+from north.errors import InvalidInput, MatterNotFound, NorthError, Unavailable
+from north.memory.matters import list_matters
+from north.model import Message, Thread, User
+from north.web.chat_stream import stream_answer
+from north.web.error_pages import status_of, wants_events
+from north.web.pages import render, see_other
+from north.web.sessions import CurrentUser, PageRoute, RunningBackend, chat_caller
+from north.web.wording import unanswered_in_words
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+CHAT = "/chat"
+
+
+@router.get("/")
+async def start_page() -> Response:
+    """North begins with the chat."""
+    return see_other(CHAT)
+
+
+@router.get(CHAT)
+async def new_chat(request: Request, backend: RunningBackend, user: CurrentUser) -> Response:
+    """An empty chat, on a matter or on none."""
+    return await _show_new(request, backend, user)
+
+
+@router.get(CHAT + "/{thread_id:uuid}")
+async def thread_page(request: Request, backend: RunningBackend, user: CurrentUser, thread_id: UUID) -> Response:
+    """A conversation."""
+    return await _show_thread(request, backend, user, thread_id)
+
+
+@router.post(CHAT)
+async def start_thread(
+    request: Request,
+    backend: RunningBackend,
+    user: CurrentUser,
+    text: Annotated[str, Form()] = "",
+    matter: Annotated[str, Form()] = "",
+) -> Response:
+    """Open a conversation with its first message; the matter is fixed from here on."""
+    try:
+        check_message(text)
+        thread = await create_thread(backend, chat_caller(user), matter or None)
+    except (InvalidInput, MatterNotFound) as error:
+        if wants_events(request):
+            raise
+        return await _show_new(
+            request, backend, user, text=text, matter=matter, error=str(error), status=status_of(error)
+        )
+    return await _answer(request, backend, user, thread.id, text, opened=thread)
+
+
+@router.post(CHAT + "/{thread_id:uuid}/messages")
+async def send_message(
+    request: Request,
+    backend: RunningBackend,
+    user: CurrentUser,
+    thread_id: UUID,
+    text: Annotated[str, Form()] = "",
+) -> Response:
+    """Send a message in a conversation and answer it."""
+    return await _answer(request, backend, user, thread_id, text)
+
+
+async def _answer(
+    request: Request,
+    backend: RunningBackend,
+    user: User,
+    thread_id: UUID,
+    text: str,
+    opened: Thread | None = None,
+) -> Response:
+    assistant: Assistant = request.app.state.assistant
+    caller = chat_caller(user, thread_id)
+    if wants_events(request):
+        return await stream_answer(assistant, caller, thread_id, text, opened)
+    try:
+        await run_turn(assistant, caller, thread_id, text)
+    except InvalidInput as error:
+        return await _show_thread(request, backend, user, thread_id, text=text, error=error)
+    except Unavailable as error:
+        return await _show_thread(request, backend, user, thread_id, problem=str(error), error=error)
+    return see_other(f"{CHAT}/{thread_id}#latest")
+
+
+async def _show_new(
+    request: Request,
+    backend: RunningBackend,
+    user: User,
+    *,
+    text: str = "",
+    matter: str = "",
+    error: str | None = None,
+    status: int = 200,
+) -> Response:
+    caller = chat_caller(user)
+    return render(
+        request,
+        "chat.html",
+        status,
+        user=user,
+        threads=await list_threads(backend, caller),
+        matters=await list_matters(backend, caller),
+        thread=None,
+        messages=(),
+        action=CHAT,
+        text=text,
+        matter=matter,
+        problem=None,
+        retry="",
+        error=error,
+    )
+
+
+async def _show_thread(
+    request: Request,
+    backend: RunningBackend,
+    user: User,
+    thread_id: UUID,
+    *,
+    text: str = "",
+    problem: str | None = None,
+    error: NorthError | None = None,
+) -> Response:
+    caller = chat_caller(user, thread_id)
+    thread = await get_thread(backend, caller, thread_id)
+    unanswered = _unanswered(thread)
+    return render(
+        request,
+        "chat.html",
+        status_of(error) if error else 200,
+        user=user,
+        threads=await list_threads(backend, caller),
+        thread=thread,
+        messages=thread.messages,
+        action=f"{CHAT}/{thread_id}/messages",
+        text=text,
+        problem=problem or (unanswered_in_words(unanswered) if unanswered else None),
+        retry=unanswered.content if unanswered else "",
+        error=str(error) if error and not problem else None,
+    )
+
+
+def _unanswered(thread: Thread) -> Message | None:
+    last = thread.messages[-1] if thread.messages else None
+    return last if last and last.role == "user" else None

@@ -1,0 +1,100 @@
+"""Settings → Connections: access tokens, and how a program connects with one."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Form
+from starlette.requests import Request
+from starlette.responses import Response
+
+from north.access.tokens import create_token, delete_token, list_tokens
+from north.errors import InvalidInput
+from north.model import User
+from north.web.pages import render, see_other
+from north.web.sessions import CurrentUser, PageRoute, RunningBackend, settings_caller
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+CONNECTIONS = "/settings/connections"
+
+
+@router.get(CONNECTIONS)
+async def connections_page(request: Request, backend: RunningBackend, user: CurrentUser) -> Response:
+    """The tokens, and what to paste where."""
+    return await _show(request, backend, user)
+
+
+@router.post(CONNECTIONS)
+async def add_token(
+    request: Request, backend: RunningBackend, user: CurrentUser, name: Annotated[str, Form()] = ""
+) -> Response:
+    """Create a token. This reply alone shows its secret, so it is the page itself and not a redirect."""
+    try:
+        _, secret = await create_token(backend, settings_caller(user), name)
+    except InvalidInput as error:
+        return await _show(request, backend, user, name=name, error=str(error), status=422)
+    return await _show(request, backend, user, secret=secret)
+
+
+@router.post(CONNECTIONS + "/{token_id:uuid}/delete")
+async def remove_token(backend: RunningBackend, user: CurrentUser, token_id: UUID) -> Response:
+    """Delete a token; the program that holds it is out at once."""
+    await delete_token(backend, settings_caller(user), token_id)
+    return see_other(CONNECTIONS)
+
+
+async def _show(
+    request: Request,
+    backend: RunningBackend,
+    user: User,
+    *,
+    name: str = "",
+    error: str | None = None,
+    secret: str | None = None,
+    status: int = 200,
+) -> Response:
+    address = backend.settings.address
+    with_mcp = any(getattr(route, "path", "").startswith("/mcp") for route in request.app.routes)
+    return render(
+        request,
+        "connections.html",
+        status,
+        user=user,
+        tokens=await list_tokens(backend, settings_caller(user)),
+        snippets=[*(_mcp_snippets(address) if with_mcp else ()), *_rest_snippets(address)],
+        name=name,
+        error=error,
+        secret=secret,
+    )
+
+
+def _mcp_snippets(address: str) -> list[tuple[str, str, str]]:
+    server = {"type": "http", "url": f"{address}/mcp", "headers": {"Authorization": "Bearer $NORTH_TOKEN"}}
+    return [
+        (
+            "Claude Code",
+            "Run this once in a terminal.",
+            f'claude mcp add --transport http north {address}/mcp \\\n  --header "Authorization: Bearer $NORTH_TOKEN"',
+        ),
+        (
+            "Another MCP host",
+            "Add this to its configuration file.",
+            json.dumps({"mcpServers": {"north": server}}, indent=2),
+        ),
+    ]
+
+
+def _rest_snippets(address: str) -> list[tuple[str, str, str]]:
+    return [
+        (
+            "REST",
+            f"Every call is described at {address}/api/docs.",
+            f"curl {address}/api/v1/recall \\\n"
+            '  -H "Authorization: Bearer $NORTH_TOKEN" \\\n'
+            '  -H "Content-Type: application/json" \\\n'
+            '  -d \'{"query": "citation form"}\'',
+        )
+    ]
