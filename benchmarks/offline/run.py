@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from north.chat.offline_rules import Recognised, recognise
+from north.chat.offline import Recognised, recognise
 
 SENTENCES = Path(__file__).with_name("sentences.jsonl")
 NOW = datetime(2026, 11, 30, 9, 0, tzinfo=UTC)

@@ -84,16 +84,37 @@ async def add_user(
         raise InvalidInput(reason="this is not an e-mail address")
     if role not in ("lawyer", "admin"):
         raise InvalidInput(reason="a role is `lawyer` or `admin`")
+    return await insert_user(
+        backend, organization_id, email, name, role, await asyncio.to_thread(hash_password, password)
+    )
+
+
+def hash_password(password: str) -> str:
+    """The argon2id hash under which a password is stored; slow on purpose, so not for the event loop.
+
+    Raises:
+        InvalidInput: it has not 10 to 200 characters.
+    """
     if not PASSWORD_LEAST <= len(password) <= PASSWORD_MOST:
         raise InvalidInput(reason=f"a password has {PASSWORD_LEAST} to {PASSWORD_MOST} characters")
-    hashed = await asyncio.to_thread(PASSWORDS.hash, password)
+    return PASSWORDS.hash(password)
+
+
+async def insert_user(
+    backend: Backend, organization_id: UUID, email: str, name: str, role: str, password_hash: str
+) -> User:
+    """Add a checked user with a password that is hashed already.
+
+    Raises:
+        AlreadyExists: somebody logs in with this address already.
+    """
     user_id = new_id()
     try:
         async with backend.database.tenant(organization_id, user_id) as transaction:
             row = await transaction.first(
                 "access.insert_user", email=email, name=check_line(name, "name", 200), role=role
             )
-            await transaction.send("access.insert_password", password_hash=hashed)
+            await transaction.send("access.insert_password", password_hash=password_hash)
             await transaction.send(
                 "access.insert_key",
                 kind=Kind.LOGIN,

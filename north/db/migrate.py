@@ -58,6 +58,16 @@ def schema_state(url: str) -> SchemaState:
         return _state(connection)
 
 
+def ensure_database(administrator_url: str, name: str) -> None:
+    """Create the database `name` on a server where it is missing.
+
+    Raises:
+        DatabaseUnavailable: the server cannot be reached.
+    """
+    with _connect(administrator_url) as connection:
+        _run_made(connection, "setup.missing_database", name=name)
+
+
 def migrate(owner_url: str, *, application_password: str | None, scheduler_password: str | None) -> SchemaState:
     """Bring a database to the newest schema; does nothing that is done already.
 
@@ -92,11 +102,11 @@ def _connect(url: str) -> Connection:
         raise DatabaseUnavailable from error
 
 
-def _run(connection: Connection, name: str, **parameters: Any) -> None:
+def _run(connection: Connection, name: str, /, **parameters: Any) -> None:
     connection.execute(statement(name).encode(), parameters)
 
 
-def _rows(connection: Connection, name: str, **parameters: Any) -> list[dict[str, Any]]:
+def _rows(connection: Connection, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
     with connection.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(statement(name).encode(), parameters).fetchall()
 
@@ -150,7 +160,7 @@ def _ensure_roles(connection: Connection, passwords: dict[str, str | None]) -> N
         ) from error
 
 
-def _run_made(connection: Connection, name: str, **parameters: Any) -> None:
+def _run_made(connection: Connection, name: str, /, **parameters: Any) -> None:
     """Run the statements that a statement makes."""
     for row in _rows(connection, name, **parameters):
         connection.execute(str(row["statement"]).encode())

@@ -67,10 +67,15 @@ async def create_matter(backend: Backend, caller: Caller, number: str, name: str
         InvalidInput: the number or the name is empty, too long or not text.
         AlreadyExists: the firm has a matter of this number.
     """
+    return await add_matter(backend, caller.organization_id, caller.user_id, number, name)
+
+
+async def add_matter(backend: Backend, organization_id: UUID, user_id: UUID | None, number: str, name: str) -> Matter:
+    """Open a matter for a firm; the operator does so for nobody in particular. Raises as `create_matter`."""
     number = check_line(number, "matter number", NUMBER_LIMIT)
     name = check_line(name, "matter name", NAME_LIMIT)
     try:
-        async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        async with backend.database.tenant(organization_id, user_id) as transaction:
             row = await transaction.first("matters.insert_matter", id=new_id(), number=number, name=name)
     except LostRace as error:
         raise AlreadyExists(what="matter", name=number) from error

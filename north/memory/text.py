@@ -104,6 +104,8 @@ def visible(text: str) -> str:
     variation selectors and other blanks that are not spaces, and combining marks beyond `MARK_LIMIT` on one
     character. All white space, line ends included, becomes single spaces. Applied again it changes nothing.
     """
+    if text.isascii() and text.isprintable():  # most texts, at a tenth of the time
+        return " ".join(text.split())
     before = None
     while text != before:  # a removal can bring together what then composes
         before = text

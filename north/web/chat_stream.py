@@ -30,7 +30,7 @@ from north.chat.events import (
 from north.chat.threads import title_of
 from north.chat.turn import Assistant, stream_turn
 from north.model import Caller, Message, Thread
-from north.web.markdown import render_markdown, split_open_block
+from north.web.markdown import render_markdown, split_open_block, without_half_link
 from north.web.pages import render_fragment
 
 PARTS = "parts/messages.html"
@@ -89,7 +89,7 @@ class Writing:
         self.shown = len(self.open)
         settled = render_markdown(done)
         self.settled += settled
-        return {"settled": settled, "open": render_markdown(self.open)}
+        return {"settled": settled, "open": render_markdown(without_half_link(self.open))}
 
     @property
     def unshown(self) -> bool:
@@ -99,7 +99,8 @@ class Writing:
     def correction(self, message: Message) -> str | None:
         """The whole answer, if what the browser shows differs from it; None if it does not."""
         whole = str(render_markdown(message.content))
-        return None if whole == self.settled + render_markdown(self.open) else whole
+        shown = self.settled + render_markdown(without_half_link(self.open))
+        return None if whole == shown else whole
 
 
 def _shown(event: TurnEvent, writing: Writing) -> list[tuple[str, dict[str, Any]]]:

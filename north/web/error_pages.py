@@ -39,6 +39,7 @@ TITLES = {
 
 NO_SUCH_PAGE = "There is nothing at this address, or it is not yours to see."
 SOMETHING_WRONG = "Something went wrong on our side. Nothing was changed; try again in a moment."
+UNREADABLE = "A field of this form cannot be read. Go back and try again."
 LOGGED_OUT = "You have been logged out. Log in again in another tab, then try again here."
 
 
@@ -59,9 +60,7 @@ def error_page(request: Request, error: errors.NorthError) -> Response:
 
 def invalid_page(request: Request, error: RequestValidationError) -> Response:
     """The reply to a form or an address whose fields cannot be read."""
-    return failure(
-        request, HTTPStatus.UNPROCESSABLE_ENTITY, "A field of this form cannot be read. Go back and try again."
-    )
+    return failure(request, HTTPStatus.UNPROCESSABLE_ENTITY, UNREADABLE)
 
 
 def failure(request: Request, status: int, message: str) -> Response:

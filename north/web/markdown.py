@@ -17,13 +17,13 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup, escape
 
-HEADING_SHIFT = 2
-"""A page's title is h1 and a message is h2, so the headings inside a message start at h3."""
-
+_HALF_LINK = re.compile(r"\[([^\[\]\n]*)\]\([^()\s]*$")
 _LINE_BREAK = re.compile(r"\r\n?|\n")
 
 
 class _Renderer(RendererHTML):
+    """Headings of any level become h3: a page's title is h1 and a message h2, and no level is skipped."""
+
     def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         description = self.renderInlineAsText(tokens[idx].children or [], options, env)
         return str(escape(f"[image: {description}]" if description else "[image]"))
@@ -39,10 +39,10 @@ class _Renderer(RendererHTML):
         return f'</a><span class="link-host"> ({escape(_destination(opening))})</span>'
 
     def heading_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return f"<{_shifted(tokens[idx].tag)}>"
+        return f'<h3 class="level-{tokens[idx].tag[1]}">'
 
     def heading_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return f"</{_shifted(tokens[idx].tag)}>\n"
+        return "</h3>\n"
 
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         return _cell(tokens[idx])
@@ -65,32 +65,23 @@ def _destination(opening: Token) -> str:
     return address.hostname or address.path
 
 
-def _shifted(tag: str) -> str:
-    return f"h{min(6, int(tag[1]) + HEADING_SHIFT)}"
-
-
 def _cell(token: Token) -> str:
     side = str(token.attrGet("style") or "").removeprefix("text-align:")
     return f'<{token.tag} class="align-{side}">' if side in {"left", "center", "right"} else f"<{token.tag}>"
 
 
-def _is_safe_link(address: str) -> bool:
-    scheme, _, rest = address.partition(":")
-    if scheme.lower() == "mailto":
-        return bool(rest)
-    try:
-        return scheme.lower() in {"http", "https"} and bool(urlsplit(address).hostname)
-    except ValueError:
-        return False
+class _Parser(MarkdownIt):
+    def validateLink(self, url: str) -> bool:
+        scheme, _, rest = url.partition(":")
+        if scheme.lower() == "mailto":
+            return bool(rest)
+        try:
+            return scheme.lower() in {"http", "https"} and bool(urlsplit(url).hostname)
+        except ValueError:
+            return False
 
 
-def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).enable(["table", "strikethrough"])
-    parser.validateLink = _is_safe_link  # type: ignore[method-assign]  # the library's documented hook
-    return parser
-
-
-_PARSER = _parser()
+_PARSER = _Parser("commonmark", {"html": False}, renderer_cls=_Renderer).enable(["table", "strikethrough"])
 
 
 def render_markdown(text: str) -> Markup:
@@ -113,3 +104,8 @@ def split_open_block(text: str) -> tuple[str, str]:
         return "", text
     lines = _LINE_BREAK.split(text)
     return "\n".join(lines[: starts[-1]]) + "\n", "\n".join(lines[starts[-1] :])
+
+
+def without_half_link(text: str) -> str:
+    """Half-written Markdown in which a link whose address is still being written shows as its words."""
+    return _HALF_LINK.sub(r"\1", text)

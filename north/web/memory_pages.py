@@ -23,6 +23,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 MEMORIES = "/settings/memory"
 PARTS = "parts/memory.html"
+EVERYTHING = MemoryFilter()
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
@@ -38,6 +39,9 @@ class Adding:
     rule: Rule | None = None
     known: Memory | None = None
     saved: bool = False
+
+
+NOTHING_ADDED = Adding()
 
 
 def chosen(options: type[Choice], value: str) -> Choice | None:
@@ -89,7 +93,7 @@ async def memories_page(
     if is_htmx(request) and cursor:
         return HTMLResponse(render_fragment(PARTS, "rows", page, back, more, focus_first=True))
     if is_htmx(request):
-        filtered = filters != MemoryFilter()
+        filtered = filters != EVERYTHING
         piece = render(request, "memory_list.html", page=page, back=back, more=more, filtered=filtered, highlight=None)
         piece.headers["HX-Push-Url"] = back
         return piece
@@ -103,12 +107,12 @@ async def show_memories(
     user: User,
     *,
     page: Page | None = None,
-    filters: MemoryFilter = MemoryFilter(),  # noqa: B008  # a frozen value
+    filters: MemoryFilter = EVERYTHING,
     shown: Memory | None = None,
-    adding: Adding = Adding(),  # noqa: B008  # a frozen value
+    adding: Adding = NOTHING_ADDED,
     status: int = 200,
 ) -> Response:
-    """Render the Memories tab. `shown` is a memory that a link points at: it stands in the list, or deleted above it."""
+    """Render the Memories tab. `shown` is a memory that a link points at; a deleted one stands above the list."""
     caller = settings_caller(user)
     page = page or await _page(backend, caller, filters, None)
     deleted = shown if shown and shown.status != Status.ACTIVE else None
@@ -121,7 +125,7 @@ async def show_memories(
         user=user,
         page=page,
         filters=filters,
-        filtered=filters != MemoryFilter(),
+        filtered=filters != EVERYTHING,
         back=list_address(filters),
         more=list_address(filters, page.next_cursor),
         highlight=str(shown.id) if shown else None,

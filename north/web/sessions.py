@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
-from north.access.login import session_user
+from north.access.login import SESSION_LIFE, session_user
 from north.errors import NorthError, NotSignedIn
 from north.memory.backend import Backend
 from north.model import Caller, Origin, User
@@ -21,12 +21,15 @@ from north.web.error_pages import error_page, invalid_page, login_needed
 SESSION_COOKIE = "north_session"
 
 
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
 class PageRoute(APIRoute):
     """A route whose failures are answered as pages."""
 
-    def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:
+    def get_route_handler(self) -> Handler:
         """Wrap the handler so that what it raises becomes a reply to a browser."""
-        handler: Callable[[Request], Awaitable[Response]] = super().get_route_handler()
+        handler = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
             try:
@@ -76,7 +79,8 @@ def chat_caller(user: User, thread_id: UUID | None = None) -> Caller:
 
 def set_session(response: Response, secret: str, backend: Backend) -> None:
     """Give the browser a session; scripts cannot read it and other sites cannot send it with a write."""
-    response.set_cookie(SESSION_COOKIE, secret, **_cookie(backend))
+    seconds = int(SESSION_LIFE.total_seconds())
+    response.set_cookie(SESSION_COOKIE, secret, max_age=seconds, **_cookie(backend))
 
 
 def clear_session(response: Response, backend: Backend) -> None:

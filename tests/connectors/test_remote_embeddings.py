@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import asyncio
+import json
+import re
 import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -163,3 +166,28 @@ class TestRemoteEmbedder:
         with pytest.raises(EmbedderUnavailable):
             await remote.embed([QUESTION])
         assert len(await remote.embed([QUESTION])) == 1
+
+    async def test_hangs_up_when_it_is_closed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        hung_up = asyncio.Event()
+
+        async def answer_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = re.search(rb"content-length: (\d+)", head.lower())
+            assert length is not None
+            await reader.readexactly(int(length[1]))
+            body = json.dumps(embeddings([1.0])).encode()
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n")
+            writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+            assert await reader.read() == b""
+            writer.close()
+            hung_up.set()
+
+        async with await asyncio.start_server(answer_once, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{port}/v1")
+            monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+            embedder = make_embedder(NAME)
+            await embedder.embed([QUESTION])
+            assert not hung_up.is_set()
+            await embedder.aclose()
+            await asyncio.wait_for(hung_up.wait(), 10)

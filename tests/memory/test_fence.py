@@ -56,9 +56,7 @@ def assert_holds(text: str, personal: Sequence[Memory], matter: Sequence[Memory]
         assert folded.count("<") == len(own)
         assert folded.count(">") == len(own)
     assert not set(text) & set(ANGLE_LOOKALIKES)
-    assert not [
-        c for c in text if c != "\n" and unicodedata.category(c) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
-    ]
+    assert not [c for c in text if c != "\n" and unicodedata.category(c) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}]
     if on_matter:
         attribute = next(line for line in lines if line.startswith("<matter_memory"))
         assert re.fullmatch(r'<matter_memory matter="[^"<>]*">', attribute)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -37,6 +38,9 @@ class TestTerms:
 
     def test_keep_numbers(self) -> None:
         assert terms("14 June 2026") == ["14", "june", "2026"]
+
+    def test_keep_the_vowel_signs_of_a_word_in_it(self) -> None:
+        assert terms("भारत का संविधान") == ["भारत", "का", "संविधान"]
 
     def test_of_no_words_are_none(self) -> None:
         assert terms("") == terms(" …—!? ") == []
@@ -82,6 +86,11 @@ class TestQueryTerms:
         assert len(asked) == MAX_QUERY_TERMS
         assert asked[0] == "privileg"
         assert asked[-1] == "arbitr"
+
+    def test_of_a_megabyte_of_combining_marks_take_no_time(self) -> None:
+        started = time.perf_counter()
+        assert query_terms("a" + "\u0301\u0327" * 500_000 + "b")
+        assert time.perf_counter() - started < 1
 
     @given(any_text)
     def test_are_unique_and_asked_only_for_what_is_saved(self, text: str) -> None:

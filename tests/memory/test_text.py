@@ -106,6 +106,9 @@ class TestContentKey:
     def test_is_equal_whatever_the_case_the_width_and_the_white_space(self, same: str) -> None:
         assert content_key(same) == content_key("The client owes ½ of the Straße")
 
+    def test_is_equal_when_letters_compose_only_after_case_folding(self) -> None:
+        assert content_key("\u03aa\u0301") == content_key("\u0390")
+
     def test_differs_when_the_words_differ(self) -> None:
         keys = {content_key(text) for text in ("due 14 June", "due 15 June", "due 14June", "due 14 June.")}
         assert len(keys) == 4
@@ -133,6 +136,7 @@ class TestVisible:
             ("\x1b[31mred\x08\x7f\x9b", "[31mred"),
             ("ａ﹤ﬁ𝓾", "a<fiu"),
             ("a" + "\u0336" * 50 + "b", "a" + "\u0336" * 4 + "b"),
+            ("a" + "\u0344" * 4, "ä\u0301\u0308\u0301\u0308"),
             ("lost \ufffd letter", "lost \ufffd letter"),
             ("كِتَابٌ नमस्ते สัญญา", "كِتَابٌ नमस्ते สัญญา"),
         ],

@@ -16,7 +16,11 @@ _PASTE = re.compile(
     | ^\ {0,3}>\s
     | ^\W*-{2,}\s*(?:original|forwarded)\b
     | ^(?:from|to|cc|sent|subject|date|re|von|an|betreff):\s
+    | ^on\ [^\n]{5,90}\ wrote:\s*$
     | ^dear\ [^\n]{0,60},?\s*$
+    | ^q[.:]\s
+    | ^\|.*\|\s*$
+    | ^(?-i:[A-Z]{2,}(?:[ ,.&]+[A-Z]{2,}){2,})[\s.,:]*$
     | ^\#{1,6}\ 
     | ^(?:whereas|now,?\ therefore|in\ witness\ whereof)\b
     | ^\s*(?:article|section|clause|§)\s*[\dIVX]+\b
@@ -34,6 +38,10 @@ _INTRODUCES_TEXT = re.compile(
     [^.!?\n:]*:\s
     """,
     re.IGNORECASE | re.VERBOSE,
+)
+_SIGNED = re.compile(
+    r"^(?:(?:best|kind|warm|with (?:best|kind))? ?regards|sincerely|yours \w+|best wishes|cordially|mit freundlichen grüßen)[,.]?\s*\n\s*\w",
+    re.IGNORECASE | re.MULTILINE,
 )
 _LEGALESE = re.compile(r"\b(?:shall|hereby|hereto|herein|hereinafter|thereof|witnesseth)\b", re.IGNORECASE)
 _LEGALESE_LIMIT = 2  # a lawyer may type one `shall`; three make a clause
@@ -68,7 +76,7 @@ def own_words(text: str) -> str:
     if introduction := _INTRODUCES_TEXT.search(plain):
         ends.append(introduction.end())
     own = text[: min(ends)]
-    if len(own) > _OWN_WORDS_LIMIT or len(_LEGALESE.findall(own)) > _LEGALESE_LIMIT:
+    if len(own) > _OWN_WORDS_LIMIT or _SIGNED.search(own) or len(_LEGALESE.findall(own)) > _LEGALESE_LIMIT:
         return ""
     return own
 

@@ -68,13 +68,13 @@ IDENTITY = _table(
     {
         "mine": (
             rf"my (?:[\w-]+(?:'s)? )?{MY}(?:'s name)?(?:'s| is| are) "
-            "(?!hurt|ach|late|sick|out|here|wrong|missing|down|broken|closed|full|not |ill|away|off|busy|on )"
+            "(?!hurt|ach|late|sick|out|here|wrong|missing|down|broken|closed|full|not |ill|away|off|busy|on (?:leave|vacation|holiday|the phone|a call|my way))"
         ),
         "how to address": rf"(?:you (?:can|may|should) )?(?:call|address|refer to) me (?:as )?{NAME}|every(?:one|body) calls me ",
         "role": rf"I(?:'m| am) (?:now |also |still )?(?:an? |the |one of )?(?:[\w-]+ ){{0,4}}?{ROLE}\b",
         "past role": rf"I(?:'ve| have) been (?:an?|the|with|at|in)\b.*\b(?:{ROLE}|for|since)\b",
         "belongs": (
-            r"I(?:'m| am) (?:based|admitted|barred|licensed|qualified|called|fluent|colou?r-?blind|left-handed|dyslexic|allergic|deaf)\b"
+            r"I(?:'m| am) (?:based|admitted|barred|licensed|[\w-]*qualified|called|fluent|colou?r-?blind|left-handed|dyslexic|allergic|deaf)\b"
         ),
         "named": rf"I(?:'m| am) {NAMES}(?=$|,| from | a | an | the )",
         "team": rf"I(?:'m| am) (?:in|on|with|at) (?:the|our) (?:[\w&'-]+ ){{1,4}}{TEAM}\b",
@@ -150,8 +150,9 @@ INSTRUCTION = _table(
             r"(?:keep|sign|address|format|end|start|begin|number|mark|label|title|date|copy|write|draft) "
             r"(?:my|all(?! of (?:the|these))|every|each|any|your) [\w-]+"
         ),
+        "when I say": r"(?:when|if|whenever) I (?:say|write|mention|ask for|refer to) .+, I (?:mean|want|expect|need) ",
         "never in mine": (
-            rf"(?:{_DONT}|avoid|no) (?!{POINTS_AT}|my ).*\b(?:in|on|to|with) (?:(?:any|all) (?:of )?)?"
+            rf"(?:{_DONT}|avoid|no) (?!{POINTS_AT}|my ).*\b(?:in|on|to|with|of) (?:(?:any|all) (?:of )?)?"
             r"(?:(?:my|your|anything|everything|letters|e-?mails|memos|briefs|drafts|answers)\b)"
         ),
         "for a kind of work": (
@@ -163,22 +164,20 @@ INSTRUCTION = _table(
 )
 
 _FIRM = rf"(?:the|our|this) (?:firm|team|group|office|department|practice(?: group)?|partnership)"
-_FIRM_VERB = any_of_verbs = (
-    "(?:take|accept|use|represent|file|allow|charge|bill|sign|disclose|agree|act|offer|share|negotiate|send|cite|serve|permit)"
-)
+_NOT_DONE = "(?:know|have|think|want|need|see|like|remember|care|get|understand|believe|mind|agree|expect|own|owe|seem|feel)"
 PLAYBOOK_RULE = _table(
     MemoryType.PLAYBOOK_RULE,
     {
         "firm's habit": (
-            rf"(?:we|{_FIRM}|everyone (?:here|at the firm)|\w+s (?:here|at (?:the|our) firm)) "
+            rf"(?:we|{_FIRM}|everyone (?:here|at the firm)|\w+s (?:here|at (?:the|our) firm)|our (?:[\w-]+ ){{0,3}}\w+s) "
             rf"(?:must )?(?:{HABIT}|as a rule) (?!{NOT_A_HABIT}\b|{_AT_HAND})\w"
         ),
         "firm does": (
             rf"(?:we|{_FIRM}) (?:(?:requires?|uses?|bills?|charges?|insists?|expects?|prefers?|cites?)"
-            rf"|(?:do not|don't|does not|doesn't) {_FIRM_VERB}) (?!{_AT_HAND})\w"
+            rf"|(?:do not|don't|does not|doesn't) (?:ever )?(?!{_NOT_DONE}\b)\w+) (?!this |that |these |those |it |him |her |them )\w"
         ),
         "policy": (
-            r"(?:our|the firm's|firm|the office|office|house) (?:[\w-]+ ){0,2}?(?:policy|practice|standard|style|playbook|rule|approach"
+            r"(?:our|the firm's|firm|the office|office|house|standard) (?:[\w-]+ ){0,2}?(?:policy|practice|standard|style|playbook|rule|approach"
             r"|procedure|protocol|convention|default|template|rates?|retention|fallback|custom)\b"
             r".*\b(?:is|are|requires|says|calls|applies|forbids|allows)\b"
         ),
@@ -202,11 +201,12 @@ DEADLINE = _table(
         "deadline is": rf".*\b{DUE}\b.*\b(?:is|are|runs|ends|expires|falls)\b.*{DATE}",
         "closes on a day": (
             r"(?!I\b).+ (?:closes?|ends?|expires?|runs?(?: out)?|lapses?|begins?|starts?|opens?|matures?|renews?) "
-            rf"(?:(?:on|in|at|by|until|from|the) )*{DATE}"
+            rf"(?:(?:on|in|at|by|until|from|the) )*(?:{DATE}|20\d\d\b)"
         ),
         "must by a day": (
             rf"(?:we|they|{OF_MATTER}) (?:must|have|has|need|needs|are required|is required|wants|expects|ordered)\b.*\b{_BY}\b.*{DATE}"
         ),
+        "set by the court": rf"(?:the )?(?:court|judge|{NAMES}) (?:set|scheduled|fixed|moved) .+ (?:for|on|to) {DATE}",
         "must be done by a day": rf"(?!I\b).+ (?:must|has to|have to|needs? to|shall) be \w+ .*\b{_BY}\b.*{DATE}",
     },
 )
@@ -246,6 +246,7 @@ DECISION = _table(
             r"(?:we|I|our \w+|the (?:client|board|team|partners?|committee))(?:'ve|'s| have| has)? (?:now |also |jointly )?"
             r"(?:decided|agreed|chosen|resolved|elected|opted|voted) (?:to|not|on|against|that|in|for|upon|with) "
         ),
+        "chose": r"we (?:chose|picked|selected|opted for) (?!this|that|it )\w",
         "will": (
             r"(?:we|I)(?:'re| are|'ll| will| won't|'m| am) (?:(?:now|not|no longer|also|instead) )*(?:going to )?(?:not )?"
             rf"{DECIDES}\b(?! you\b)"
@@ -263,10 +264,11 @@ DECISION = _table(
 )
 
 LABELS = {
-    MemoryType.DEADLINE: re.compile(r"(?:deadline|due|due date|hearing|trial|closing)(?: date)?: \S", re.IGNORECASE),
+    MemoryType.DEADLINE: re.compile(r"(?:deadline|due|due date|hearing|trial|closing)\b[\w ]{0,40}: .*\d", re.IGNORECASE),
     MemoryType.PARTY: re.compile(rf"(?:the )?{PARTY}: {NAME}", re.IGNORECASE),
     MemoryType.DECISION: re.compile(r"(?:decision|strategy|plan|agreed|decided): \S+ \S", re.IGNORECASE),
     MemoryType.FACT: re.compile(r"(?:key )?facts?: \S+ \S|(?:case|docket|claim) (?:no|number): \S", re.IGNORECASE),
+    MemoryType.PLAYBOOK_RULE: re.compile(r"(?:house|firm|office) (?:rule|policy|practice|style): \S+ \S", re.IGNORECASE),
     MemoryType.PREFERENCE: re.compile(r"(?:my )?preferences?: \S", re.IGNORECASE),
 }
 """Notes of the form "Judge: Maria Chen"."""

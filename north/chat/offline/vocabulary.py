@@ -12,16 +12,15 @@ def any_of(words: str) -> str:
     return f"(?:{'|'.join(word for word in listed if word)})"
 
 
-NOT_A_NAME = any_of(
-    """
-    I|I'm|we|it|he|she|they|you|this|that|these|those|there|here|the|our|my|your|his|her|their|its|an?|one|nobody|everyone
-    everything|nothing|something|someone|what|which|who|when|where|why|how|if|then|so|yes|no|not|never|always|please|also|and
-    but|or|as|at|in|on|for|from|by|with|to|of|all|any|some|each|every|both|only|just|still|now|today|tomorrow|yesterday|ok
-    great|thanks|hello|hi|hey|sure|well|maybe|perhaps|let's|let|because|since|until|after|before|while|than|very|pm|am
-    """
-)
-NAME = rf"(?-i:(?!(?i:{NOT_A_NAME})\b)[A-Z][\w.'&-]*)"
-"""One capitalised word that can be part of a name."""
+_OPENS_A_SENTENCE = """
+    we it he she they you this that these those there here the our my your his her their its a an one nobody everyone
+    everything nothing something someone what which who when where why how if then so yes no not never always please also and
+    but or as at in on for from by with to of all any some each every both only just still now today tomorrow yesterday
+    great thanks hello hi hey sure well maybe perhaps let because since until after before while than very ok
+"""
+_NOT_A_NAME = "|".join(["I", "OK", *(word.capitalize() for word in _OPENS_A_SENTENCE.split())])
+NAME = rf"(?-i:(?!(?:{_NOT_A_NAME})\b|\w+n't\b)[A-Z][\w.'&-]*)"
+"""One capitalised word that can be part of a name; "AS" and "IT" can, "As" and "It" only open sentences."""
 
 NAMES = rf"{NAME}(?: (?:(?:&|and|of|de|van|von) )?{NAME}){{0,4}}"
 
@@ -38,7 +37,7 @@ NOT_A_HABIT = any_of(
     """
     (?!need|feed|proceed|exceed|succeed)\\w+ed|said|got|saw|thought|knew|heard|meant|had|was|were|did|went|made|took|told
     gave|felt|found|came|lost|won|forgot|forget|know|understand|understood|mind|feel|enjoy|wonder|imagine|lose|win|miss|seem
-    get|been|loved|hope|wish
+    get|been|loved|hope|wish|have
     """
 )
 """What follows "always" or "never" when a moment or a memory of it is told and not a habit."""
@@ -109,7 +108,7 @@ PARTY = any_of(
     experts?|(?:expert )?witness|sellers?|buyers?|purchaser|vendor|lender|borrower|guarantor|insurer|insured|adjuster
     counterparty|other side|(?:opposing |co-|local |lead |general |outside )?counsel|gc|contact(?: person)?|point of contact
     trustee|executor|debtor|creditor|landlord|tenant|licensor|licensee|employer|employee|ceo|cfo|bank|agent|broker|clients?
-    target|beneficiary|settlor|testator|franchisor|franchisee|owner|contractor|subcontractor|opponent|prosecutor|parties|sides
+    target|beneficiary|settlor|testator|franchisor|franchisee|owner|contractor|subcontractor|opponent|prosecutor|parties|sides|attorneys?|lawyers?|solicitors?|barrister
     court reporter|paralegal|case manager
     """
 )
@@ -121,7 +120,7 @@ THING = any_of(
     seat(?: of arbitration)?|jurisdiction|governing law|amount(?: in dispute)?|damages|liability|cap|indemnity|escrow|warranty
     accident|incident|injury|invoice|settlement(?: offer| amount| authority)?|complaint|arbitration|retainer|fee|tribunal|estate
     engagement|guarantee|mortgage|building|site|board|jury|motion|order|judgment|verdict|software|product|shares|bond|budget
-    earn-?out|survival period|notice period|term|clause|provision|schedule|counterclaim|appeal|injunction|subsidiary|parent
+    earn-?out|survival period|notice period|term|clause|provision|schedule|counterclaim|appeal|injunction|subsidiary|parent|non-compete|non-solicit|covenant|nda|option|right of first refusal
     """
 )
 """What a matter is about."""
@@ -135,7 +134,7 @@ OF_MATTER = (
 IS_SO = any_of(
     r"""
     (?:an?|the|one of) (?!mess|nightmare|pain|joke|bit|disaster|good|great|lot|little|shame|problem|pity|bad|big|genius)\w
-    not an? |[$€£]?\d|in (?-i:[A-Z])|under \w|about [$€£]?\d
+    not an? |[$€£]?\d|in (?:the )?(?-i:[A-Z])|under \w|about [$€£]?\d
     """
 )
 SETTLED = any_of(
@@ -152,7 +151,7 @@ DOES = any_of(
     covers?|caps?|limits?|includes?|allows?|prohibits?|permits?|names?|denied|granted|ordered|ruled|dismissed|sanctioned|signed
     executed|acquired|paid|received|breached|terminated|filed|bought|sold|inherited|invented|runs?|imposes?|survives?|speaks?
     carries|lacks?|does not|never|happened|occurred|supplies|imports?|exports?|distributes?|guarantees?|guaranteed|waived|sits
-    ends?|begins?|starts?|produced|merged|dissolved|reads?|charges?
+    ends?|begins?|starts?|produced|merged|dissolved|stopped|ceased|began|started|failed|refused|agreed|entered|transferred|moved|changed|issued|reads?|charges?
     """
 )
 """What parties, contracts and courts do that is worth knowing."""

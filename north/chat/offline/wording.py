@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from north.chat.offline_dates import CALENDAR_DATE, DATE
+from north.chat.offline.dates import CALENDAR_DATE, DATE
 
 _SHORT = (
     (re.compile(r"\bI'm\b", re.IGNORECASE), "I am"),
@@ -142,6 +142,13 @@ def as_sentence(text: str) -> str:
     return text if not text or text[-1] in ".!?…" else text + "."
 
 
+def needs_subject(content: str) -> bool:
+    """Whether a correction such as "It is due 14 June." or "14 June." says too little to stand alone."""
+    return _PRONOUN_SUBJECT.match(content) is not None or re.fullmatch(
+        rf"(?:on |by |at |the )?{DATE}(?:,? not .+)?\.?", content, re.IGNORECASE
+    ) is not None
+
+
 def standing_alone(correction: str, corrected: str) -> str:
     """A correction such as "It is due 14 June." with what it leaves out, taken from the memory it corrects.
 
@@ -160,5 +167,8 @@ def standing_alone(correction: str, corrected: str) -> str:
 
 
 def _adds_nothing(correction: str, corrected: str) -> bool:
-    words = (set(re.findall(r"\w+", text.lower())) for text in (correction, corrected))
-    return next(words) <= next(words) | _TALK_OF_DATES
+    return _words(correction) <= _words(corrected) | _TALK_OF_DATES
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))

@@ -66,3 +66,8 @@ from pg_tables where schemaname = 'public' and tablename like 'procrastinate%%'
 union all
 select format('grant usage on sequence %%I to north_app', sequencename)
 from pg_sequences where schemaname = 'public' and sequencename like 'procrastinate%%';
+
+-- name: missing_database
+-- The statement that creates a database, where there is none of this name.
+select format('create database %%I', cast(:name as text)) as statement
+where not exists (select from pg_database where datname = :name);

@@ -28,7 +28,10 @@ field.addEventListener("keydown", (event) => {
   if (!running) composer.requestSubmit();
 });
 
-stopButton.addEventListener("click", () => running?.abort());
+stopButton.addEventListener("click", () => {
+  running?.abort();
+  field.focus();
+});
 
 async function send(text, again) {
   const answer = begin(text, again);

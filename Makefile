@@ -1,0 +1,54 @@
+# Two commands: `make up` runs North, `make test` proves it. Both do all of their own set-up.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help up install test lint format bench bench-recall bench-latency bench-offline browser clean
+
+help: ## List the targets.
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+up: $(INSTALLED) ## Set everything up and run North on this machine.
+	@exec $(BIN)/north up $(ARGS)
+
+install: $(INSTALLED) ## Make .venv with everything that `make up` and `make test` need.
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("North needs Python 3.11 or newer; set PYTHON=/path/to/python3" if sys.version_info < (3, 11) else 0)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing North into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	@touch $@
+
+browser: $(INSTALLED)
+	@$(BIN)/python scripts/install_chromium.py
+
+lint: $(INSTALLED) ## Check style, types and the direction of imports.
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+format: $(INSTALLED) ## Put the code into its usual form.
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+test: lint browser ## Set everything up and run every test.
+	@$(BIN)/pytest $(ARGS)
+
+bench: bench-recall bench-latency bench-offline ## Run every benchmark.
+
+bench-recall: $(INSTALLED) ## How much of the evidence recall finds, on public conversations.
+	@$(BIN)/python -m benchmarks.recall.run $(ARGS)
+
+bench-latency: $(INSTALLED) ## How long saving and recalling take, as ratios to a floor.
+	@$(BIN)/python -m benchmarks.latency.run $(ARGS)
+
+bench-offline: $(INSTALLED) ## What the offline assistant saves, and what it should not.
+	@$(BIN)/python -m benchmarks.offline.run $(ARGS)
+
+clean: ## Remove .venv and caches; no data folder is touched.
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,58 @@
+"""What every call is given: the running North, and who calls."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Depends
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.requests import Request
+
+from north.access.tokens import token_caller
+from north.chat.turn import Assistant
+from north.errors import NorthError, NotSignedIn
+from north.memory.backend import Backend
+from north.model import Caller, Origin
+
+_bearer = HTTPBearer(
+    scheme_name="bearerAuth",
+    description="An access token: `north token create`, `POST /api/v1/tokens`, or Settings → Connections.",
+    auto_error=False,
+)
+
+
+async def _backend(request: Request) -> Backend:
+    backend: Backend = request.app.state.backend
+    return backend
+
+
+async def _assistant(request: Request) -> Assistant:
+    assistant: Assistant = request.app.state.assistant
+    return assistant
+
+
+async def _caller(
+    request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+) -> Caller:
+    if credentials is None:
+        raise NotSignedIn
+    return await token_caller(request.app.state.backend, credentials.credentials, Origin.API)
+
+
+Running = Annotated[Backend, Depends(_backend)]
+Assisting = Annotated[Assistant, Depends(_assistant)]
+SignedIn = Annotated[Caller, Depends(_caller)]
+"""Whom the bearer token stands for. Nothing else in a request can name a firm or a user."""
+
+
+def known_id(text: str, otherwise: type[NorthError]) -> UUID:
+    """The id in a path. What is no id cannot be told from an id that does not exist.
+
+    Raises:
+        otherwise: `text` is no id.
+    """
+    try:
+        return UUID(text)
+    except ValueError:
+        raise otherwise from None

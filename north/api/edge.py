@@ -1,0 +1,101 @@
+"""The outermost layer of the API: bodies have a limit, replies are not kept, and no fault shows its insides."""
+
+from __future__ import annotations
+
+import traceback
+from uuid import uuid4
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from north.api.problems import problem_response, route_of
+from north.errors import BodyTooLarge, InternalError
+
+log = structlog.get_logger(__name__)
+
+BODY_LIMIT = 1_000_000
+"""The largest body, in bytes."""
+
+HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+class Edge:
+    """Middleware around every call.
+
+    The framework's own answer to a fault would pass the error on to the server's log, with the values that a
+    database names in its messages; here it ends, logged without them.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        started = False
+
+        async def send_completed(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        try:
+            await self.app(scope, _limited(Headers(scope=scope), receive), send_completed)
+        except Exception as error:
+            failure = log_fault(error, Request(scope))
+            if not started:
+                await problem_response(failure)(scope, receive, send_completed)
+
+
+def _limited(headers: Headers, receive: Receive) -> Receive:
+    """`receive`, which refuses a body as soon as it is known to be too large."""
+    announced = headers.get("content-length", "")
+    size = 0
+
+    async def receive_limited() -> Message:
+        nonlocal size
+        if announced.isdecimal() and int(announced) > BODY_LIMIT:
+            raise BodyTooLarge(limit=BODY_LIMIT)
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > BODY_LIMIT:
+            raise BodyTooLarge(limit=BODY_LIMIT)
+        return message
+
+    return receive_limited
+
+
+def log_fault(error: BaseException, request: Request) -> InternalError:
+    """Log a fault of North's own by its kind and its place, without any value; and the failure to report."""
+    request_id = uuid4().hex[:12]
+    causes = _chain(error)
+    log.error(
+        "call_crashed",
+        request_id=request_id,
+        method=request.method,
+        route=route_of(request),
+        error=" < ".join(type(cause).__qualname__ for cause in causes),
+        sqlstate=next((cause.sqlstate for cause in causes if hasattr(cause, "sqlstate")), None),
+        frames=[f"{frame.filename}:{frame.lineno} {frame.name}" for frame in _frames(causes[-1])],
+    )
+    return InternalError(request_id=request_id)
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """The error and what it came from."""
+    chain = [error]
+    while cause := chain[-1].__cause__:
+        chain.append(cause)
+    return chain
+
+
+def _frames(error: BaseException) -> list[traceback.FrameSummary]:
+    return list(traceback.StackSummary.extract(traceback.walk_tb(error.__traceback__), lookup_lines=False))

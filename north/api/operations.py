@@ -1,0 +1,45 @@
+"""What the operator's tools ask: is it up, is it ready, how is it doing."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+
+from fastapi import FastAPI
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from north.api.metrics import Measured
+from north.errors import DatabaseUnavailable
+from north.memory.backend import Backend
+
+READY_SECONDS = 3.0
+
+
+def add_operations(app: FastAPI) -> None:
+    """Add `/healthz`, `/readyz` and `/metrics` to `app`, which carries the `Backend` in its state, and measure it."""
+    app.add_middleware(Measured)
+    app.add_route("/healthz", _health, ["GET"], include_in_schema=False)
+    app.add_route("/readyz", _readiness, ["GET"], include_in_schema=False)
+    app.add_route("/metrics", _metrics, ["GET"], include_in_schema=False)
+
+
+async def _health(request: Request) -> Response:
+    """The process answers."""
+    return JSONResponse({"status": "up"})
+
+
+async def _readiness(request: Request) -> Response:
+    """The database answers, through the pool and as the role that serves."""
+    backend: Backend = request.app.state.backend
+    try:
+        async with asyncio.timeout(READY_SECONDS), backend.database.tenant(None, None):
+            pass
+    except (DatabaseUnavailable, TimeoutError):
+        return JSONResponse({"status": "database_unavailable"}, HTTPStatus.SERVICE_UNAVAILABLE)
+    return JSONResponse({"status": "ready"})
+
+
+async def _metrics(request: Request) -> Response:
+    return Response(generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})

@@ -1,0 +1,25 @@
+"""The REST surface as a whole: an application of its own, mounted by the composition root at `/api`."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from north.api import docs, matters, memories, recalling, rules, threads, tokens
+from north.api.edge import Edge
+from north.api.problems import add_problems
+from north.chat.turn import Assistant
+from north.memory.backend import Backend
+
+VERSION = "1"
+
+
+def make_api(backend: Backend, assistant: Assistant) -> FastAPI:
+    """Build the API. Mount it at `/api`: its calls are at `/api/v1`, their description at `/api/docs`."""
+    api = FastAPI(title="North", version=VERSION, openapi_url=None, redirect_slashes=False)
+    api.state.backend = backend
+    api.state.assistant = assistant
+    api.add_middleware(Edge)
+    add_problems(api)
+    for part in (memories, recalling, rules, matters, threads, tokens, docs):
+        api.include_router(part.router)
+    return api

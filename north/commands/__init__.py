@@ -1,0 +1,1 @@
+"""The operator's commands, one module a group."""

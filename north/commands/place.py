@@ -1,0 +1,74 @@
+"""Where a command finds North's data: the settings' database, or the embedded server of a data folder."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from north.app import Place, make_backend, opened
+from north.db.embedded import EmbeddedServer, embedded, read_credentials, server_url
+from north.db.migrate import APPLICATION, ensure_database, migrate
+from north.errors import Misconfigured
+from north.memory.backend import Backend
+from north.settings import Settings
+
+Result = TypeVar("Result")
+DATABASE = "north"
+
+
+@contextmanager
+def place_of(settings: Settings) -> Iterator[Place]:
+    """The configured database; else that of the data folder, whose server is joined, or started for the block.
+
+    Raises:
+        Misconfigured: a database is configured without its secret key, or the data folder cannot be used.
+    """
+    if settings.database_url is not None:
+        if settings.secret_key is None:
+            raise Misconfigured(reason="NORTH_DATABASE_URL is set, so NORTH_SECRET_KEY must be set too")
+        yield Place(settings.database_url.get_secret_value(), settings.secret_key.get_secret_value())
+        return
+    with embedded(settings.data_dir) as server:
+        yield prepare(server, settings)
+
+
+def prepare(server: EmbeddedServer, settings: Settings) -> Place:
+    """Create North's database on the embedded server where it is missing, and bring its schema up to date."""
+    credentials = read_credentials(settings.data_dir)
+    ensure_database(server.superuser_url(), DATABASE)
+    migrate(
+        server.superuser_url(DATABASE),
+        application_password=credentials.north_app,
+        scheduler_password=credentials.scheduler_role,
+    )
+    key = settings.secret_key.get_secret_value() if settings.secret_key else credentials.secret_key
+    return Place(server_url(server, APPLICATION, credentials.north_app, DATABASE), key)
+
+
+def with_backend(settings: Settings, work: Callable[[Backend], Awaitable[Result]]) -> Result:
+    """Run `work` on an opened backend, and close it."""
+
+    async def run(place: Place) -> Result:
+        async with opened(make_backend(settings, place)) as backend:
+            return await work(backend)
+
+    with place_of(settings) as place:
+        return asyncio.run(run(place))
+
+
+def demo_password(data_dir: Path) -> str:
+    """The demo firms' password: made once for a data folder and kept there, readable by its owner alone."""
+    path = data_dir / "demo-password"
+    try:
+        return path.read_text().strip()
+    except FileNotFoundError:
+        password = f"north-{secrets.token_hex(5)}"
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(password + "\n")
+        return password

@@ -1,0 +1,138 @@
+"""Serving: one machine with everything, or the web server alone."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import typer
+import uvicorn
+
+from north.access.demo import DEMO_FIRMS, seed_demo
+from north.app import Place, make_app, make_backend, opened
+from north.commands.place import demo_password, place_of, prepare
+from north.db.embedded import embedded
+from north.errors import Misconfigured, PortInUse
+from north.settings import Settings
+
+BACKLOG = 512
+DRAIN_SECONDS = 25
+
+
+def listening_socket(settings: Settings) -> socket.socket:
+    """A socket that listens already, so that a port in use is found out before anything else is started.
+
+    Raises:
+        PortInUse: somebody else listens there.
+        Misconfigured: the host is not an address of this machine.
+    """
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+        listener.listen(BACKLOG)
+    except (OSError, UnicodeError) as error:
+        listener.close()
+        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+            raise PortInUse(port=settings.port) from error
+        raise Misconfigured(reason=f"cannot listen on {settings.host} port {settings.port}: {error}") from error
+    return listener
+
+
+def serve_on(
+    listener: socket.socket, settings: Settings, place: Place, *, worker: bool, ready: Callable[[], None]
+) -> None:
+    """Serve until SIGINT or SIGTERM; requests under way get 25 seconds to end."""
+    config = uvicorn.Config(
+        make_app(settings, place, worker=worker),
+        access_log=False,  # addresses carry search words
+        log_level="warning",
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+        server_header=False,
+        date_header=True,
+        proxy_headers=False,
+    )
+    server = _Server(config, ready)
+    server.run(sockets=[listener])
+    if not server.started:
+        raise typer.Exit(1)
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it is ready."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+
+def up(settings: Settings) -> None:
+    """Everything on one machine: embedded Postgres, demo firms on the first run, web, API, worker."""
+    if settings.database_url is not None:
+        raise Misconfigured(reason="`north up` brings its own Postgres; with NORTH_DATABASE_URL use `north serve`")
+    listener = listening_socket(settings)
+    with listener, embedded(settings.data_dir) as server:
+        place = prepare(server, settings)
+        password = demo_password(settings.data_dir)
+        asyncio.run(_seed(settings, place, password))
+        serve_on(listener, settings, place, worker=True, ready=lambda: typer.echo(_welcome(settings, password)))
+
+
+async def _seed(settings: Settings, place: Place, password: str) -> None:
+    async with opened(make_backend(settings, place)) as backend:
+        await seed_demo(backend, password)
+
+
+def serve(settings: Settings) -> None:
+    """The web server alone, on the configured database."""
+    listener = listening_socket(settings)
+    with listener, place_of(settings) as place:
+        serve_on(
+            listener,
+            settings,
+            place,
+            worker=False,
+            ready=lambda: typer.echo(f"North is serving at {settings.address}. Press Ctrl-C to stop."),
+        )
+
+
+def _welcome(settings: Settings, password: str) -> str:
+    logins = [", ".join(email for email, _, _ in firm.people) + f"  (firm {firm.slug})" for firm in DEMO_FIRMS]
+    command = f"{_command()} token create --firm demo --user {DEMO_FIRMS[0].people[0][0]}"
+    if settings.data_dir != Settings().data_dir:
+        command += f" --data-dir '{settings.data_dir}'"
+    model = settings.chat_model
+    if model == "offline":
+        model = "offline: built-in rules. For a real model set ANTHROPIC_API_KEY, or NORTH_MODEL=provider:name"
+    return f"""
+North is running at {settings.address}
+
+  Log in     {logins[0]}
+             {logins[1]}
+  Password   {password}
+  Agents     REST at {settings.address}/api/v1, described at {settings.address}/api/docs
+             a token for one: {command}
+  Model      {model}
+  Data       {settings.data_dir}
+
+Press Ctrl-C to stop.
+"""
+
+
+def _command() -> str:
+    """How the person who started this would type it again."""
+    program = Path(sys.argv[0])
+    try:
+        return str(program.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return program.name
