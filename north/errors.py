@@ -79,6 +79,12 @@ class IdempotencyKeyReused(InvalidInput):
     code = "idempotency_key_reused"
 
 
+class WalledSourceUnknown(InvalidInput):
+    """There is no such walled source. Known: {known}."""
+
+    code = "walled_source_unknown"
+
+
 class NothingToChange(InvalidInput):
     """There is nothing to change: send a new text, a new type, or both."""
 
@@ -212,6 +218,14 @@ class EditRefusedByWall(Refused):
     """
 
     code = "refused_by_wall"
+
+
+class SessionUnknown(Refused):
+    """This session handle is not one that North gave to you. Call `north__briefing` for a new one, or leave it
+    out.
+    """
+
+    code = "session_unknown"
 
 
 class NotSignedIn(NorthError):

@@ -67,7 +67,7 @@ def _count(score: Score, example: dict[str, Any], found: list[Recognised]) -> No
         score.rightly_left += 1
 
 
-def _reading(kind: str, type: str | None, scope: str | None) -> tuple[str, ...]:  # noqa: A002
+def _reading(kind: str, type: str | None, scope: str | None) -> tuple[str, ...]:
     """What is compared; a correction keeps the type and scope of the memory that it changes."""
     return (kind, str(type), str(scope)) if kind == "save" else (kind,)
 

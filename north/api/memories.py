@@ -61,7 +61,7 @@ CHANGING = (errors.MemoryNotFound, errors.MemoryNotLive, errors.DatabaseBusy)
 EXAMPLE = "The client is a Delaware LLC."
 KEY_DESCRIPTION = "1 to 200 characters of your own; the same request with the same key gets the first outcome again."
 
-MemoryId = Annotated[str, Path(description="A memory's id.")]
+MemoryId = Annotated[str, Path(alias="id", description="A memory's id.")]
 
 
 class NewMemory(RequestBody):
@@ -109,12 +109,12 @@ class MemoryVersions(Shape):
     responses=failures(*SAVING, body=True)
     | {200: {"model": SaveReply, "description": "A live memory says exactly this already; nothing was written."}},
 )
-async def save_memory(
+async def create(
     new: NewMemory,
     response: Response,
     backend: Running,
     caller: SignedIn,
-    idempotency_key: Annotated[str | None, Header(description=KEY_DESCRIPTION)] = None,
+    idempotency_key: Annotated[str | None, Header(alias="Idempotency-Key", description=KEY_DESCRIPTION)] = None,
 ) -> SaveReply:
     """Save a durable fact; it is live at once, and nobody is asked to confirm it.
 
@@ -139,7 +139,7 @@ async def save_memory(
 
 
 @router.get("", summary="List memories", responses=failures(errors.InvalidInput, errors.MatterNotFound))
-async def list_page(
+async def list_all(
     backend: Running,
     caller: SignedIn,
     scope: Scope | None = None,
@@ -156,21 +156,21 @@ async def list_page(
     return MemoryList(memories=memory_shapes(page.memories), next_cursor=page.next_cursor)
 
 
-@router.get("/{memory_id}", summary="Get a memory", responses=failures(errors.MemoryNotFound))
+@router.get("/{id}", summary="Get a memory", responses=failures(errors.MemoryNotFound))
 async def get_one(memory_id: MemoryId, backend: Running, caller: SignedIn) -> MemoryReply:
     """One version of a memory, whatever its status."""
     return _reply(await get_memory(backend, caller, known_id(memory_id, errors.MemoryNotFound)))
 
 
-@router.get("/{memory_id}/history", summary="Get every version", responses=failures(errors.MemoryNotFound))
+@router.get("/{id}/history", summary="Get every version", responses=failures(errors.MemoryNotFound))
 async def get_history(memory_id: MemoryId, backend: Running, caller: SignedIn) -> MemoryVersions:
     """Every version of a memory, newest first: what it said, who changed it, when and from where."""
     versions = await history(backend, caller, known_id(memory_id, errors.MemoryNotFound))
     return MemoryVersions(versions=memory_shapes(versions))
 
 
-@router.patch("/{memory_id}", summary="Edit a memory", responses=failures(*EDITING, body=True))
-async def edit_memory(memory_id: MemoryId, change: MemoryChange, backend: Running, caller: SignedIn) -> MemoryReply:
+@router.patch("/{id}", summary="Edit a memory", responses=failures(*EDITING, body=True))
+async def edit_one(memory_id: MemoryId, change: MemoryChange, backend: Running, caller: SignedIn) -> MemoryReply:
     """Supersede the live version by a new one, which has its own id and is live at once.
 
     When the version is no longer live, `conflict` carries the one that stands now as `current`.
@@ -179,14 +179,14 @@ async def edit_memory(memory_id: MemoryId, change: MemoryChange, backend: Runnin
     return _reply(await edit(backend, caller, known, change.content, change.type))
 
 
-@router.delete("/{memory_id}", summary="Delete a memory", responses=failures(*CHANGING))
-async def delete_memory(memory_id: MemoryId, backend: Running, caller: SignedIn) -> MemoryReply:
+@router.delete("/{id}", summary="Delete a memory", responses=failures(*CHANGING))
+async def delete_one(memory_id: MemoryId, backend: Running, caller: SignedIn) -> MemoryReply:
     """Archive a memory: it is gone from the next recall, and can be restored. Deleting it again changes nothing."""
     return _reply(await archive(backend, caller, known_id(memory_id, errors.MemoryNotFound)))
 
 
-@router.post("/{memory_id}/restore", summary="Undo a deletion", responses=failures(*CHANGING, errors.MemoryDuplicate))
-async def restore_memory(memory_id: MemoryId, backend: Running, caller: SignedIn) -> MemoryReply:
+@router.post("/{id}/restore", summary="Undo a deletion", responses=failures(*CHANGING, errors.MemoryDuplicate))
+async def restore_one(memory_id: MemoryId, backend: Running, caller: SignedIn) -> MemoryReply:
     """Make a deleted memory live again, unless a newer version is live or another memory says exactly this."""
     return _reply(await restore(backend, caller, known_id(memory_id, errors.MemoryNotFound)))
 

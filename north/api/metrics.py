@@ -50,8 +50,6 @@ class Measured:
 
 def _route_of(scope: Scope) -> str:
     """The template under which the request was routed, with the mount's prefix; never the path itself."""
-    path = getattr(scope.get("route"), "path", None)
-    if path is None:
-        return "unmatched"
     mount: str = scope.get("root_path", "")
-    return mount if path == mount else mount + path
+    path: str = getattr(scope.get("route"), "path", "")
+    return mount + path or "unmatched"

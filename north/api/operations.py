@@ -20,12 +20,11 @@ READY_SECONDS = 3.0
 def add_operations(app: FastAPI) -> None:
     """Add `/healthz`, `/readyz` and `/metrics` to `app`, which carries the `Backend` in its state, and measure it."""
     app.add_middleware(Measured)
-    app.add_route("/healthz", _health, ["GET"], include_in_schema=False)
-    app.add_route("/readyz", _readiness, ["GET"], include_in_schema=False)
-    app.add_route("/metrics", _metrics, ["GET"], include_in_schema=False)
+    for path, answer in {"/healthz": _health, "/readyz": _readiness, "/metrics": _metrics}.items():
+        app.add_api_route(path, answer, include_in_schema=False)
 
 
-async def _health(request: Request) -> Response:
+async def _health() -> Response:
     """The process answers."""
     return JSONResponse({"status": "up"})
 
@@ -41,5 +40,5 @@ async def _readiness(request: Request) -> Response:
     return JSONResponse({"status": "ready"})
 
 
-async def _metrics(request: Request) -> Response:
+async def _metrics() -> Response:
     return Response(generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})

@@ -45,7 +45,7 @@ class BriefingReply(Shape):
 
 
 @router.post("/recall", summary="Recall", responses=failures(errors.InvalidInput, errors.MatterNotFound, body=True))
-async def recall_memories(question: Question, backend: Running, caller: SignedIn) -> RecallReply:
+async def ask(question: Question, backend: Running, caller: SignedIn) -> RecallReply:
     """The memories that answer a question best, by words and by meaning. Firm-wide memory is never recalled."""
     found = await recall(backend, caller, question.query, question.matter, question.limit)
     RECALLS.inc()

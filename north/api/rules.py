@@ -61,11 +61,13 @@ async def create(new: NewRule, backend: Running, caller: SignedIn) -> RuleReply:
 
 
 @router.delete(
-    "/{rule_id}",
+    "/{id}",
     summary="Delete a rule",
     status_code=status.HTTP_204_NO_CONTENT,
     responses=failures(errors.RuleNotFound),
 )
-async def delete(rule_id: Annotated[str, Path(description="A rule's id.")], backend: Running, caller: SignedIn) -> None:
+async def delete(
+    rule_id: Annotated[str, Path(alias="id", description="A rule's id.")], backend: Running, caller: SignedIn
+) -> None:
     """Delete one of your rules; the next save is free of it."""
     await delete_rule(backend, caller, known_id(rule_id, errors.RuleNotFound))

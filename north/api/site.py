@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 
 from north.api import docs, matters, memories, recalling, rules, threads, tokens
 from north.api.edge import Edge
@@ -15,7 +16,13 @@ VERSION = "1"
 
 def make_api(backend: Backend, assistant: Assistant) -> FastAPI:
     """Build the API. Mount it at `/api`: its calls are at `/api/v1`, their description at `/api/docs`."""
-    api = FastAPI(title="North", version=VERSION, openapi_url=None, redirect_slashes=False)
+    api = FastAPI(
+        title="North",
+        version=VERSION,
+        openapi_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=_operation_id,
+    )
     api.state.backend = backend
     api.state.assistant = assistant
     api.add_middleware(Edge)
@@ -23,3 +30,8 @@ def make_api(backend: Backend, assistant: Assistant) -> FastAPI:
     for part in (memories, recalling, rules, matters, threads, tokens, docs):
         api.include_router(part.router)
     return api
+
+
+def _operation_id(route: APIRoute) -> str:
+    """The name of a call in generated clients: `memories_create`."""
+    return "_".join([*map(str, route.tags), route.name])

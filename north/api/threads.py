@@ -38,7 +38,7 @@ ANSWERING = (
     errors.ModelConfused,
 )
 
-ThreadId = Annotated[str, Path(description="A thread's id.")]
+ThreadId = Annotated[str, Path(alias="id", description="A thread's id.")]
 
 
 class NewThread(RequestBody):
@@ -89,7 +89,7 @@ async def create(backend: Running, caller: SignedIn, new: Annotated[NewThread, B
     return ThreadShape.model_validate(await create_thread(backend, caller, new.matter))
 
 
-@router.get("/{thread_id}", summary="Get a thread", responses=failures(errors.ThreadNotFound))
+@router.get("/{id}", summary="Get a thread", responses=failures(errors.ThreadNotFound))
 async def get_one(thread_id: ThreadId, backend: Running, caller: SignedIn) -> ThreadWithMessages:
     """A conversation of yours with its messages; a colleague's does not exist for you."""
     thread = await get_thread(backend, caller, known_id(thread_id, errors.ThreadNotFound))
@@ -97,7 +97,7 @@ async def get_one(thread_id: ThreadId, backend: Running, caller: SignedIn) -> Th
 
 
 @router.post(
-    "/{thread_id}/messages",
+    "/{id}/messages",
     summary="Say something",
     response_model=TurnReply,
     responses=failures(*ANSWERING, body=True)

@@ -54,13 +54,13 @@ async def create(new: NewToken, backend: Running, caller: SignedIn) -> TokenRepl
 
 
 @router.delete(
-    "/{token_id}",
+    "/{id}",
     summary="Delete a token",
     status_code=status.HTTP_204_NO_CONTENT,
     responses=failures(errors.TokenNotFound),
 )
 async def delete(
-    token_id: Annotated[str, Path(description="A token's id.")], backend: Running, caller: SignedIn
+    token_id: Annotated[str, Path(alias="id", description="A token's id.")], backend: Running, caller: SignedIn
 ) -> None:
     """Revoke a token of yours; the next request with it is refused."""
     await delete_token(backend, caller, known_id(token_id, errors.TokenNotFound))

@@ -25,7 +25,6 @@ SENTENCES = {
     "greater_than_equal": "`{field}` must be at least {ge}",
     "less_than_equal": "`{field}` must be at most {le}",
     "string_too_long": "`{field}` must have at most {max_length} characters",
-    "string_unicode": "`{field}` holds a lone surrogate",
 }
 OTHERWISE = "`{field}` cannot be used as it is"
 NO_OBJECT = "the body must be a JSON object"
@@ -46,8 +45,8 @@ def failure_of(error: RequestValidationError, content_type: str | None) -> North
         content_type
     ):
         return BodyNotTyped()
-    if kinds == {"string_unicode"}:
-        return ContentNotText(what="lone surrogate", errors=_listed(found))
+    if "string_unicode" in kinds:
+        return ContentNotText(what="lone surrogate")
     listed = _listed(found)
     return InvalidInput(reason="; ".join(each["message"] for each in listed) + ".", errors=listed)
 

@@ -118,7 +118,7 @@ class NoEmbedder:
     """No vectors at all: memories are found by their words."""
 
     name = "none"
-    local = True
+    local = False
     available = False
 
     async def warm(self) -> None:

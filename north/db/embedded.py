@@ -87,6 +87,8 @@ class EmbeddedServer:
                 postmaster = find_postmaster(folder.postgres)
                 if postmaster is not None and postmaster.pid == self.pid:
                     shut_down(folder, postmaster, self._process)
+                elif self._process is not None:
+                    self._process.poll()  # it died by itself; let the system forget it
 
 
 def start(data_dir: Path) -> EmbeddedServer:

@@ -95,21 +95,19 @@ def initialise(folder: Folder, account: Account | None, password: str) -> None:
 
 def launch(folder: Folder, account: Account | None) -> subprocess.Popen[bytes] | None:
     """Launch the server and return without waiting for it; on Windows wait, and return no process."""
-    hand_over(folder.postgres, account)
-    _clear_stale_lock(folder.postgres)
     if folder.log.exists() and folder.log.stat().st_size > _LOG_BYTES:
         folder.log.replace(folder.log.with_suffix(".log.old"))
+    hand_over(folder.postgres, account)
+    socket_dir = _socket_dir(folder, account)
+    _clear_stale_locks(folder.postgres, socket_dir)
     programs = programs_for(account)
     if sys.platform == "win32":
         _launch_on_windows(folder, programs)
         return None
-    settings = SETTINGS | {
-        "listen_addresses": "",
-        "port": str(PORT),
-        "unix_socket_directories": _socket_setting(folder, account),
-        "unix_socket_permissions": "0700",
-    }
-    options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+    # PGDATA is `.` to the server, which so has no path to quote, or to reach from outside.
+    named = "." if socket_dir == folder.postgres else '"' + str(socket_dir).replace('"', '""') + '"'
+    where = {"listen_addresses": "", "port": str(PORT), "unix_socket_directories": named}
+    options = [part for name, value in (SETTINGS | where).items() for part in ("-c", f"{name}={value}")]
     command = [str(programs / "postgres"), "-D", own_folder(folder.postgres, account), *options]
     with open_private(folder.log) as log:
         arguments = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log} | running_as(account)
@@ -159,17 +157,17 @@ def _serves(pid: int, postgres: Path) -> bool:
         return False
 
 
-def _clear_stale_lock(postgres: Path) -> None:
-    """Remove a `postmaster.pid` that names a living process that is not this server.
+def _clear_stale_locks(postgres: Path, socket_dir: Path) -> None:
+    """Remove a lock of the server, or of its socket, that names a living process which is not this server.
 
     Postgres would believe it and refuse to start. One that names a dead process is left for Postgres, which
     first makes sure that no orphan of that server still uses the data.
     """
-    lock = postgres / "postmaster.pid"
-    with suppress(FileNotFoundError):
-        first = lock.read_text(encoding="utf-8", errors="surrogateescape").partition("\n")[0].strip()
-        if not first.isdigit() or psutil.pid_exists(int(first)):
-            lock.unlink()
+    for lock in (postgres / "postmaster.pid", socket_dir / f".s.PGSQL.{PORT}.lock"):
+        with suppress(FileNotFoundError):
+            first = lock.read_text(encoding="utf-8", errors="surrogateescape").partition("\n")[0].strip()
+            if not first.isdigit() or (psutil.pid_exists(int(first)) and not _serves(int(first), postgres)):
+                lock.unlink()
 
 
 def shut_down(folder: Folder, postmaster: Postmaster, process: subprocess.Popen[bytes] | None) -> None:
@@ -211,13 +209,10 @@ def _ended(pid: int, process: subprocess.Popen[bytes] | None) -> bool:
     return True
 
 
-def _socket_setting(folder: Folder, account: Account | None) -> str:
-    """Where the socket goes: into PGDATA, which is private, when clients can name it there.
-
-    `.` is PGDATA to the server, so no path has to be quoted, or reached from outside, by it.
-    """
-    if _can_hold_a_socket(folder.postgres):
-        return "."
+def _socket_dir(folder: Folder, account: Account | None) -> Path:
+    """Where the socket goes: into PGDATA, which is private, or else into a short folder as private as that."""
+    if sys.platform == "win32" or _can_hold_a_socket(folder.postgres):
+        return folder.postgres
     short = _short_socket_dir(folder.postgres, account)
     with suppress(FileExistsError):
         short.mkdir(mode=0o700)
@@ -227,15 +222,14 @@ def _socket_setting(folder: Folder, account: Account | None) -> str:
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != expected or found.st_mode & 0o077:
         reason = f"the folder of its socket, {short}, is not private to its server. Remove it and start again."
         raise DataFolderUnusable(path=folder.path, reason=reason)
-    return '"' + str(short).replace('"', '""') + '"'
+    return short
 
 
 def _short_socket_dir(postgres: Path, account: Account | None) -> Path:
-    bases = [Path(tempfile.gettempdir())] if account is None else [Path("/run")]  # root's may be closed to others
+    base = Path(tempfile.gettempdir()) if account is None else Path("/run")  # root's may be closed to the account
     name = "north-" + hashlib.sha256(os.fsencode(postgres)).hexdigest()[:16]
-    for base in bases:
-        if base.is_dir() and _can_hold_a_socket(base / name):
-            return base / name
+    if base.is_dir() and _can_hold_a_socket(base / name):
+        return base / name
     return Path("/tmp", name)  # noqa: S108 - the folder is private, and its owner is checked
 
 

@@ -6,8 +6,6 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 from uuid import UUID
 
-from psycopg.types.json import Jsonb
-
 from north.db.connect import LostRace, Row, Transaction
 from north.errors import (
     DatabaseBusy,
@@ -18,12 +16,14 @@ from north.errors import (
     MemoryNotLive,
     NothingToChange,
 )
+from north.memory import wall
 from north.memory.backend import Backend
+from north.memory.events import tell
 from north.memory.rows import memories_by_id
 from north.memory.rules import describe, forbidding, to_rule
 from north.memory.save import ATTEMPTS, NewRow, write, write_terms
 from north.memory.text import check_content, content_key
-from north.memory.wall import SHARED_SCOPES, source_name
+from north.memory.wall import SHARED_SCOPES
 from north.model import Caller, Memory, MemoryType, Scope, Status, new_id
 
 Result = TypeVar("Result")
@@ -82,7 +82,7 @@ async def _edit_once(
     type: MemoryType | None,
 ) -> tuple[Memory, bool]:
     rules = await transaction.send("rules.live")
-    consulted = await transaction.send("wall.consulted_in_thread", thread_id=caller.thread_id)
+    barred = await wall.ask(transaction, backend, caller, shared=True)
     old = await _live_row(transaction, caller, memory_id)
     new = NewRow(
         id=new_id(),
@@ -95,9 +95,9 @@ async def _edit_once(
     )
     if new.content == old["content"] and new.type == old["type"]:
         return await _shown(transaction, caller, memory_id), False
-    walled = await consulted.fetchone()
-    if new.scope in SHARED_SCOPES and walled:
-        raise EditRefusedByWall(source=source_name(walled["source"]))
+    barred_by = await wall.answer(barred)
+    if new.scope in SHARED_SCOPES and barred_by:
+        raise EditRefusedByWall(source=barred_by)
     was = MemoryType(old["type"]), old["content"]
     brought_in = [rule for rule in map(to_rule, await rules.fetchall()) if not forbidding([rule], new.scope, *was)]
     if rule := forbidding(brought_in, new.scope, new.type, new.content):
@@ -106,7 +106,7 @@ async def _edit_once(
     await transaction.send("memory.supersede", memory_id=memory_id)
     await transaction.send("memory.delete_terms", memory_id=memory_id)
     await write(transaction, backend, caller, [new])
-    await _tell(transaction, caller, "memory_edited", new.id)
+    await tell(transaction, caller, [("memory_edited", new.id, {})])
     return await _shown(transaction, caller, new.id), True
 
 
@@ -125,7 +125,7 @@ async def archive(backend: Backend, caller: Caller, memory_id: UUID) -> Memory:
                 await _require_live(transaction, caller, row)
                 await transaction.send("memory.archive", memory_id=memory_id)
                 await transaction.send("memory.delete_terms", memory_id=memory_id)
-                await _tell(transaction, caller, "memory_archived", memory_id)
+                await tell(transaction, caller, [("memory_archived", memory_id, {})])
             return await _shown(transaction, caller, memory_id)
 
     return await _retried(once)
@@ -164,7 +164,7 @@ async def _restore_row(transaction: Transaction, caller: Caller, row: Row) -> No
     await write_terms(
         transaction, caller, row["id"], scope, row["target_user_id"], row["target_matter_id"], row["content"]
     )
-    await _tell(transaction, caller, "memory_restored", row["id"])
+    await tell(transaction, caller, [("memory_restored", row["id"], {})])
 
 
 async def history(backend: Backend, caller: Caller, memory_id: UUID) -> list[Memory]:
@@ -210,11 +210,6 @@ async def _refuse_duplicate(transaction: Transaction, caller: Caller, old: Row, 
 
 async def _shown(transaction: Transaction, caller: Caller, memory_id: UUID) -> Memory:
     return (await memories_by_id(transaction, caller, [memory_id]))[memory_id]
-
-
-async def _tell(transaction: Transaction, caller: Caller, name: str, memory_id: UUID) -> None:
-    properties = Jsonb({"origin": caller.origin})
-    await transaction.send("memory.insert_event", id=new_id(), name=name, subject_id=memory_id, properties=properties)
 
 
 async def _retried(once: Callable[[], Awaitable[Result]]) -> Result:

@@ -5,7 +5,6 @@ In one transaction: limits, wall, rules, duplicates, row, event. Nothing else of
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,10 +12,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from psycopg import AsyncCursor
-from psycopg.types.json import Jsonb
-
-from north.db.connect import LostRace, Row, Transaction
+from north.db.connect import LostRace, Transaction
 from north.errors import (
     ContentNotText,
     DatabaseBusy,
@@ -25,15 +21,16 @@ from north.errors import (
     MatterNotFound,
     MatterRequired,
 )
-from north.memory import receipts
+from north.memory import receipts, similar, wall
 from north.memory.backend import Backend
+from north.memory.events import Event, tell
 from north.memory.input import check_line
 from north.memory.matters import check_matter_reference, id_in
 from north.memory.rows import memories_by_id
 from north.memory.rules import forbidding, to_rule
-from north.memory.terms import query_terms, terms
+from north.memory.terms import terms
 from north.memory.text import check_content, content_key
-from north.memory.wall import SHARED_SCOPES, source_name
+from north.memory.wall import SHARED_SCOPES
 from north.model import (
     AlreadyKnown,
     Caller,
@@ -53,7 +50,6 @@ from north.model import (
 
 BATCH_LIMIT = 500
 ATTEMPTS = 4
-SIMILAR_LIMIT = 3
 EVIDENCE_LIMIT = 10_000
 LABEL_LIMIT = 300
 
@@ -139,14 +135,14 @@ async def _save_once(
     backend: Backend, caller: Caller, drafts: Sequence[Draft], receipt: receipts.Receipt | None
 ) -> list[Outcome]:
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
-        world = await _look(transaction, caller, drafts, receipt)
+        world = await _look(transaction, backend, caller, drafts, receipt)
         if world.first_outcome is not None:
             return await receipts.replay(transaction, caller, world.first_outcome)
         plans = _decide(caller, drafts, world)
         rows = [plan for plan in plans if isinstance(plan, NewRow)]
         await write(transaction, backend, caller, rows)
-        await _tell(transaction, caller, plans)
-        outcomes = await _outcomes(transaction, caller, plans, world.similar)
+        await tell(transaction, caller, [_event(plan) for plan in plans])
+        outcomes = await _outcomes(transaction, caller, plans, world.hints)
         if receipt is not None:
             await receipts.record(transaction, receipt, outcomes)
         return outcomes
@@ -157,55 +153,41 @@ class _World:
     """What the door knows before it decides."""
 
     rules: list[Rule]
-    consulted: str | None
+    barred_by: str | None
     matters: dict[str, Matter]
     twins: dict[tuple[bytes, Scope, UUID | None, UUID | None], UUID]
-    similar: list[list[UUID]]
+    hints: list[list[UUID]]
     first_outcome: list[dict[str, Any]] | None
 
 
 async def _look(
-    transaction: Transaction, caller: Caller, drafts: Sequence[Draft], receipt: receipts.Receipt | None
+    transaction: Transaction,
+    backend: Backend,
+    caller: Caller,
+    drafts: Sequence[Draft],
+    receipt: receipts.Receipt | None,
 ) -> _World:
     """Read everything that the decision needs, in one round trip."""
     rules = await transaction.send("rules.live")
-    consulted = await transaction.send("wall.consulted_in_thread", thread_id=caller.thread_id)
+    shared = any(draft.scope in SHARED_SCOPES for draft in drafts)
+    barred = await wall.ask(transaction, backend, caller, shared=shared)
     keys = [content_key(draft.content) for draft in drafts]
     twins = await transaction.send("memory.live_twins", content_keys=keys)
-    similar = [await _ask_similar(transaction, caller, draft) for draft in drafts]
+    hints = [await similar.ask(transaction, caller, draft) for draft in drafts]
     names = {draft.matter for draft in drafts if draft.matter}
     matters = {name: await transaction.send("matters.find", matter=name, matter_id=id_in(name)) for name in names}
     first = await receipts.ask(transaction, receipt) if receipt else None
     found = {name: await cursor.fetchone() for name, cursor in matters.items()}
-    walled = await consulted.fetchone()
     return _World(
         rules=[to_rule(row) for row in await rules.fetchall()],
-        consulted=source_name(walled["source"]) if walled else None,
+        barred_by=await wall.answer(barred),
         matters={name: Matter(**row) for name, row in found.items() if row},
         twins={
             (row["content_key"], Scope(row["scope"]), row["target_user_id"], row["target_matter_id"]): row["id"]
             for row in await twins.fetchall()
         },
-        similar=[[row["memory_id"] for row in await cursor.fetchall()] for cursor in similar],
+        hints=[await similar.answer(cursor) for cursor in hints],
         first_outcome=await receipts.answer(first, receipt) if first and receipt else None,
-    )
-
-
-async def _ask_similar(transaction: Transaction, caller: Caller, draft: Draft) -> AsyncCursor[Row]:
-    words = query_terms(draft.content)
-    buckets = {
-        Scope.USER_PRIVATE: caller.user_id,
-        Scope.FIRM_GLOBAL: caller.organization_id,
-        Scope.MATTER: None,
-    }
-    return await transaction.send(
-        "memory.similar",
-        bucket=buckets[draft.scope],
-        matter=draft.matter,
-        matter_id=id_in(draft.matter) if draft.matter else None,
-        terms=words,
-        least_shared=max(2, math.ceil(len(words) / 2)),
-        limit=SIMILAR_LIMIT,
     )
 
 
@@ -218,8 +200,8 @@ def _decide(caller: Caller, drafts: Sequence[Draft], world: _World) -> list[_Pla
     live = dict(world.twins)
     for draft in drafts:
         row = _new_row(caller, draft, world.matters)
-        if draft.scope in SHARED_SCOPES and world.consulted:
-            plans.append(RefusedByWall(world.consulted))
+        if draft.scope in SHARED_SCOPES and world.barred_by:
+            plans.append(RefusedByWall(world.barred_by))
         elif rule := forbidding(world.rules, draft.scope, draft.type, draft.content):
             plans.append(RefusedByRule(rule))
         elif row.live_key in live:
@@ -313,21 +295,7 @@ async def write_terms(
     await transaction.insert("memory.insert_term", postings)
 
 
-async def _tell(transaction: Transaction, caller: Caller, plans: Sequence[_Plan]) -> None:
-    """Leave one event for each decision; ids and kinds, no text."""
-    events = [
-        {
-            "id": new_id(),
-            "name": name,
-            "subject_id": subject,
-            "properties": Jsonb({"origin": caller.origin, **more}),
-        }
-        for name, subject, more in (_event(plan) for plan in plans)
-    ]
-    await transaction.insert("memory.insert_event", events)
-
-
-def _event(plan: _Plan) -> tuple[str, UUID | None, dict[str, str]]:
+def _event(plan: _Plan) -> Event:
     match plan:
         case NewRow():
             return (
@@ -344,23 +312,19 @@ def _event(plan: _Plan) -> tuple[str, UUID | None, dict[str, str]]:
 
 
 async def _outcomes(
-    transaction: Transaction, caller: Caller, plans: Sequence[_Plan], similar: Sequence[Sequence[UUID]]
+    transaction: Transaction, caller: Caller, plans: Sequence[_Plan], hints: Sequence[Sequence[UUID]]
 ) -> list[Outcome]:
     ids = {plan.id if isinstance(plan, NewRow) else plan for plan in plans if isinstance(plan, NewRow | UUID)}
-    near = {memory_id for hints in similar for memory_id in hints} if ids else set()
+    near = {memory_id for each in hints for memory_id in each} if ids else set()
     memories = await memories_by_id(transaction, caller, [*ids, *near])
-    return [_outcome(plan, hints, memories) for plan, hints in zip(plans, similar, strict=True)]
+    return [_outcome(plan, near, memories) for plan, near in zip(plans, hints, strict=True)]
 
 
 def _outcome(plan: _Plan, hints: Sequence[UUID], memories: dict[UUID, Memory]) -> Outcome:
     match plan:
         case NewRow():
-            return Saved(memories[plan.id], _others(hints, plan.id, memories))
+            return Saved(memories[plan.id], similar.others(hints, plan.id, memories))
         case UUID():
-            return AlreadyKnown(memories[plan], _others(hints, plan, memories))
+            return AlreadyKnown(memories[plan], similar.others(hints, plan, memories))
         case refusal:
             return refusal
-
-
-def _others(hints: Sequence[UUID], itself: UUID, memories: dict[UUID, Memory]) -> tuple[Memory, ...]:
-    return tuple(memories[hint] for hint in hints if hint != itself and hint in memories)

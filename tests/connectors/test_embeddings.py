@@ -187,7 +187,7 @@ class TestNoEmbedder:
     async def test_says_that_it_need_not_be_tried(self) -> None:
         embedder = make_embedder("none")
         await embedder.warm()
-        assert (embedder.name, embedder.available) == ("none", False)
+        assert (embedder.name, embedder.local, embedder.available) == ("none", False, False)
         with pytest.raises(EmbedderUnavailable, match="no embedder is configured"):
             await embedder.embed([QUESTION])
         await embedder.aclose()

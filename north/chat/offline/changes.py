@@ -7,12 +7,12 @@ import re
 from north.chat.offline.dates import DATE
 
 EXPLICIT = re.compile(
-    r"(?:(?:I (?:want|need|would like|'d like) you to |(?:can|could|would) you )?(?:please )?"
-    r"(?:(?:remember|note|keep in mind|bear in mind|(?:don't|do not) forget|make a note|take note|save|record|know|memori[sz]e)"
-    r"(?: down| for (?:later|next time|the future))?(?P<that>,? that | ?: ?| ?, ?)"
-    r"|(?:remember|note|keep in mind|bear in mind|(?:don't|do not) forget) (?!to |when |what |how |me |us |last |this ))"
-    r"|(?P<fyi>fyi|for your information|for (?:future|your) reference|just so you know|just fyi|you should know(?: that)?"
-    r"|nb|n\.b\.|note to self|important|reminder) ?[,:–—-]? )",
+    r"(?:(?:I (?:want|need|would like|'d like) you to |(?:can|could|would) you )?(?:please )?(?:(?:remember|note"
+    r"|keep in mind|bear in mind|(?:don't|do not) forget|make a note|take note|save|record|know|memori[sz]e)(?: down"
+    r"| for (?:later|next time|the future))?(?P<that>,? that | ?: ?| ?, ?)|(?:remember|note|keep in mind|bear in "
+    r"mind|(?:don't|do not) forget) (?!to |when |what |how |me |us |last |this ))|(?P<fyi>fyi|for your information"
+    r"|for (?:future|your) reference|just so you know|just fyi|you should know(?: that)?|nb|n\.b\.|note to self"
+    r"|important|reminder) ?[,:–—-]? )",
     re.IGNORECASE,
 )
 """The lawyer asks to keep what follows. Only after `that` or `fyi` is it a sentence of its own for certain."""
@@ -22,20 +22,22 @@ _UNLEARN = r"(?:forget|(?:don't|do not) remember|unlearn|stop remembering)"
 _DELETE = r"(?:delete|remove|erase|discard|forget)"
 FORGET = re.compile(
     rf"{_POLITE}(?:{_UNLEARN} (?:that(?: again)?|what I (?:just )?(?:said|told you)|the last (?:one|thing|memory))"
-    rf"|{_DELETE} (?:that|this|the last) (?:memory|note|entry)"
-    rf"|{_UNLEARN} (?:(?:everything|all|anything|the thing|what|the (?:memory|note|fact|preference|rule)) )?"
-    r"(?:(?:you (?:know|remember)|I(?:'ve| have)? (?:said|told you|mentioned)) )?(?:about|regarding|on|that) (?P<about>(?!it$|them$|this$).+)"
-    rf"|{_DELETE} (?:the|my|our) (?P<thing>.+?) (?:thing|memory|note|rule|preference|instruction|fact)"
-    rf"|{_DELETE} (?:the|my|that|your) (?:memory|memories|note|entry|preference|rule) (?:about|regarding|on|of|that|for) (?P<entry>.+)"
+    rf"|{_DELETE} (?:that|this|the last) (?:memory|note|entry)|{_UNLEARN} (?:(?:everything|all|anything|the thing"
+    rf"|what|the (?:memory|note|fact|preference|rule)) )?"
+    r"(?:(?:you (?:know|remember)|I(?:'ve| have)? (?:said|told you|mentioned)) )?(?:about|regarding|on|that) "
+    r"(?P<about>(?!it$|them$|this$).+)"
+    rf"|{_DELETE} (?:the|my|our) (?P<thing>.+?) (?:thing|memory|note|rule|preference|instruction|fact)|{_DELETE} "
+    rf"(?:the|my|that|your) (?:memory|memories|note|entry|preference|rule) (?:about|regarding|on|of|that|for) "
+    rf"(?P<entry>.+)"
     r")[.!? ]*$",
     re.IGNORECASE,
 )
 
 _AFTER = r"(?: ?[,.;:!–—-]+ ?| |$)"
 CORRECTS = re.compile(
-    r"(?:(?:no|nope|actually|wait|sorry|apologies|correction|update|change of plan|scratch that|strike that|not quite|my mistake|on second thought"
-    r"|(?:that(?:'s| is| was)|you(?:'re| are)) (?:wrong|not right|not correct|incorrect|mistaken|outdated|no longer (?:true|right|correct))"
-    r"(?: (?:about|on|there)(?: (?:that|this))?)?"
+    r"(?:(?:no|nope|actually|wait|sorry|apologies|correction|update|change of plan|scratch that|strike that|not "
+    r"quite|my mistake|on second thought|(?:that(?:'s| is| was)|you(?:'re| are)) (?:wrong|not right|not correct"
+    r"|incorrect|mistaken|outdated|no longer (?:true|right|correct))(?: (?:about|on|there)(?: (?:that|this))?)?"
     rf"|I (?:was wrong|misspoke|made a mistake)|I ?(?:'ve|have)? ?changed my mind|I meant(?: to say)?){_AFTER})+",
     re.IGNORECASE,
 )
@@ -52,18 +54,17 @@ PRONOUN_STATEMENT = re.compile(
 BARE_DATE = re.compile(rf"(?:on |by |at |the )?{DATE}(?:,? not .+)?$", re.IGNORECASE)
 
 MOVED = re.compile(
-    r"(?:the|our|my) (?P<about>[\w' -]{3,60}?) (?:(?:has|have) been |was |were |is (?:now )?|got |has )?"
-    r"(?:moved|postponed|continued|adjourned|extended|rescheduled|pushed|put off|slipped|shifted|changed|brought forward|increased"
+    r"(?:the|our|my) (?P<about>[\w' -]{3,60}?) (?:(?:has|have) been |was |were |is (?:now )?|got |has )?(?:moved"
+    r"|postponed|continued|adjourned|extended|rescheduled|pushed|put off|slipped|shifted|changed|brought forward"
+    r"|increased"
     rf"|reduced|renamed|amended) (?:back |out |forward )?(?:from .+ )?(?:to|until|by) .*(?:{DATE}|\d|(?-i:[A-Z]))",
     re.IGNORECASE,
 )
 NO_LONGER = re.compile(r"(?:(?:I|we|our|the|my)\b|(?-i:[A-Z])).*\b(?:no longer|any ?more|any longer)\b", re.IGNORECASE)
-NOT_BUT = re.compile(
-    r"(?:it|that|the|my|our)(?:'s|.*? (?:is|are|should be)) .+, not (?P<about>.+)$", re.IGNORECASE
-)
+NOT_BUT = re.compile(r"(?:it|that|the|my|our)(?:'s|.*? (?:is|are|should be)) .+, not (?P<about>.+)$", re.IGNORECASE)
 STOP = re.compile(
-    r"(?:stop|quit) (?:using|citing|writing|adding|putting|including|starting|ending|signing|calling|addressing|formatting|sending"
-    r"|giving|abbreviating) (?P<about>(?!this|that|it |these|those|the ).+)$",
+    r"(?:stop|quit) (?:using|citing|writing|adding|putting|including|starting|ending|signing|calling|addressing"
+    r"|formatting|sending|giving|abbreviating) (?P<about>(?!this|that|it |these|those|the ).+)$",
     re.IGNORECASE,
 )
 INSTEAD = re.compile(

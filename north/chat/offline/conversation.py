@@ -1,4 +1,5 @@
-"""The conversation as the offline assistant sees it: read anew from the messages at every request, nothing is kept."""
+"""The conversation as the offline assistant sees it: read anew from "
+"the messages at every request, nothing is kept."""
 
 from __future__ import annotations
 

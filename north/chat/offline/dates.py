@@ -6,8 +6,8 @@ import re
 from datetime import date, datetime, timedelta
 
 MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t|tember)?"
-    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b(?:\.(?= \d))?"
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t|tember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b(?:\.(?= \d))?"
 )
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 WEEKDAY = f"(?:{'|'.join(_WEEKDAYS)})"
@@ -23,16 +23,16 @@ CALENDAR_DATE = rf"(?:(?:{WEEKDAY},? )?{_WRITTEN_DATE})"
 
 DATE = (
     rf"(?:{CALENDAR_DATE}|\b(?:today|tonight|tomorrow)\b|\b{WEEKDAY}\b|\b(?:next|this) (?:week|month|quarter|year)\b"
-    rf"|\bend of (?:(?:the|this|next) )?(?:week|month|quarter|year|{MONTH})"
-    rf"|\b{_COUNT} (?:(?:business|calendar|working) )?(?:days?|weeks?|months?|years?)\b)"
+    rf"|\bend of (?:(?:the|this|next) )?(?:week|month|quarter|year|{MONTH})|\b{_COUNT} (?:(?:business|calendar"
+    rf"|working) )?(?:days?|weeks?|months?|years?)\b)"
 )
 """A day or a span of time, absolute or not."""
 
 _RELATIVE_DAY = re.compile(
-    rf"\b(?P<before>on|by|until|till|before|after|from|since|for|to|than)?\s?\b"
-    rf"(?:(?P<named>today|tonight|tomorrow|yesterday)|(?P<which>next|this|last)?\s?\b(?P<weekday>{WEEKDAY})"
-    rf"|(?P<ahead>in\s(?P<count>{_COUNT})\s(?P<unit>days?|weeks?)))\b"
-    rf"(?!'s|s|\s(?:morning|afternoon|evening|night)s|,?\s(?:the\s)?(?:\d|{MONTH}))",
+    rf"\b(?P<before>on|by|until|till|before|after|from|since|for|to|than)?\s?\b(?:(?P<named>today|tonight|tomorrow"
+    rf"|yesterday)|(?P<which>next|this|last)?\s?\b(?P<weekday>{WEEKDAY})"
+    rf"|(?P<ahead>in\s(?P<count>{_COUNT})\s(?P<unit>days?|weeks?)))\b(?!'s|s|\s(?:morning|afternoon|evening|night)s"
+    rf"|,?\s(?:the\s)?(?:\d|{MONTH}))",
     re.IGNORECASE,
 )
 _EVERY = re.compile(r"\b(?:every|each)\s*$", re.IGNORECASE)

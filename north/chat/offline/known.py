@@ -1,4 +1,5 @@
-"""What the offline assistant knows: the memory in its instructions, and which of it a question or a correction means."""
+"""What the offline assistant knows: the memory in its instructions, "
+"and which of it a question or a correction means."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ decide decision agree
 """
 _GENERAL = frozenset(
     term
-    for word in "lawyer firm tell know remember said client's always never usually thing way kind type do does should".split()
+    for word in ["lawyer", "firm", "tell", "know", "remember", "said", "client's", "always", "never", "usually", "thing", "way", "kind", "type", "do", "does", "should"]
     for term in terms(word)
 )
 _PERSON = frozenset({"party", "identity"})
@@ -45,7 +46,10 @@ _TYPES_ASKED = (
     (re.compile(r"\bwhen\b|\bdeadlines?\b|\bdue\b|\bhow (?:long|many days)\b", re.IGNORECASE), frozenset({"deadline"})),
     (re.compile(r"\bwho(?:se|m)?\b", re.IGNORECASE), _PERSON),
     (re.compile(r"\bwhere\b", re.IGNORECASE), frozenset({"reference", "identity"})),
-    (re.compile(r"\bhow (?:should|do|must|shall|would)\b", re.IGNORECASE), frozenset({"preference", "instruction", "playbook_rule"})),
+    (
+        re.compile(r"\bhow (?:should|do|must|shall|would)\b", re.IGNORECASE),
+        frozenset({"preference", "instruction", "playbook_rule"}),
+    ),
     (re.compile(r"\bdecide|\bdecision", re.IGNORECASE), frozenset({"decision"})),
 )
 _TYPE_BONUS = 0.15  # a tie-breaker: less than what one shared word of a short question weighs
@@ -100,7 +104,7 @@ def corrected_by(correction: str, type_: str, memories: Sequence[Known]) -> Know
     """The one memory that `correction` is about, or None when none or several could be meant."""
     scored = _scored(_senses(terms(correction)) - _GENERAL, memories, frozenset({type_}))
     scored = [pair for pair in scored if pair[0] >= _CORRECTED]
-    if not scored or len(scored) > 1 and scored[0][0] < scored[1][0] * _CLEAR_LEAD:
+    if not scored or (len(scored) > 1 and scored[0][0] < scored[1][0] * _CLEAR_LEAD):
         return None
     return scored[0][1]
 
@@ -110,17 +114,13 @@ def shares_words(question: str, content: str) -> bool:
     return bool((_senses(query_terms(question)) & _senses(terms(content))) - _GENERAL)
 
 
-def _scored(
-    asked: frozenset[str], memories: Sequence[Known], types: frozenset[str]
-) -> list[tuple[float, Known]]:
+def _scored(asked: frozenset[str], memories: Sequence[Known], types: frozenset[str]) -> list[tuple[float, Known]]:
     """Each memory that shares a word with `asked`, with the share of the asked words' weight that it holds.
 
     A word weighs more the fewer memories hold it (inverse document frequency).
     """
     held = [_senses(terms(memory.content)) for memory in memories]
-    weights = {
-        term: math.log(1 + (len(memories) + 1) / (0.5 + sum(term in each for each in held))) for term in asked
-    }
+    weights = {term: math.log(1 + (len(memories) + 1) / (0.5 + sum(term in each for each in held))) for term in asked}
     whole = sum(weights.values())
     scored = [
         (

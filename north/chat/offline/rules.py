@@ -20,9 +20,7 @@ from north.model import MemoryType, Scope
 
 _SENTENCE_LIMIT = 600  # characters; a longer sentence is prose, not a statement to keep
 
-PERSONAL = frozenset(
-    {MemoryType.IDENTITY, MemoryType.PREFERENCE, MemoryType.INSTRUCTION, MemoryType.PLAYBOOK_RULE}
-)
+PERSONAL = frozenset({MemoryType.IDENTITY, MemoryType.PREFERENCE, MemoryType.INSTRUCTION, MemoryType.PLAYBOOK_RULE})
 """Types that are about the lawyer or the firm, also when they are said on a matter."""
 
 Kind = Literal["save", "update", "forget"]
@@ -112,8 +110,8 @@ def _as_asked(sentence: _Sentence, said: str, *, certain: bool) -> list[Recognis
 
 
 _JOINT = re.compile(
-    r"; |,? (?:and|but) (?:also )?"
-    r"(?=(?:I|I'm|I've|my|we|we've|our|please|call me|(?:never|always) (?!in |on |at |with |for |to )|the|opposing|discovery|trial)\b)",
+    r"; |,? (?:and|but) (?:also )?(?=(?:I|I'm|I've|my|we|we've|our|please|call me|(?:never|always) (?!in |on |at "
+    r"|with |for |to )|the|opposing|discovery|trial)\b)",
     re.IGNORECASE,
 )
 
@@ -185,9 +183,7 @@ def _recognised(
 ) -> Recognised:
     on_matter = sentence.on_matter and type_ not in PERSONAL
     content = _standing_alone(said, type_, sentence.now)
-    return Recognised(
-        content, type_, Scope.MATTER if on_matter else Scope.USER_PRIVATE, kind, about, sentence.evidence
-    )
+    return Recognised(content, type_, Scope.MATTER if on_matter else Scope.USER_PRIVATE, kind, about, sentence.evidence)
 
 
 _REWORD = {

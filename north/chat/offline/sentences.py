@@ -21,7 +21,7 @@ _PASTE = re.compile(
     | ^q[.:]\s
     | ^\|.*\|\s*$
     | ^(?-i:[A-Z]{2,}(?:[ ,.&]+[A-Z]{2,}){2,})[\s.,:]*$
-    | ^\#{1,6}\ 
+    | ^\#{1,6}[ ]
     | ^(?:whereas|now,?\ therefore|in\ witness\ whereof)\b
     | ^\s*(?:article|section|clause|§)\s*[\dIVX]+\b
     | ^\s*\d+\.\d+\.?\s+(?-i:[A-Z])
@@ -40,7 +40,10 @@ _INTRODUCES_TEXT = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _SIGNED = re.compile(
-    r"^(?:(?:best|kind|warm|with (?:best|kind))? ?regards|sincerely|yours \w+|best wishes|cordially|mit freundlichen grüßen)[,.]?\s*\n\s*\w",
+    (
+        r"^(?:(?:best|kind|warm|with (?:best|kind))? ?regards|sincerely|yours \w+|best wishes|cordially|mit "
+        r"freundlichen grüßen)[,.]?\s*\n\s*\w"
+    ),
     re.IGNORECASE | re.MULTILINE,
 )
 _LEGALESE = re.compile(r"\b(?:shall|hereby|hereto|herein|hereinafter|thereof|witnesseth)\b", re.IGNORECASE)

@@ -17,23 +17,27 @@ from north.model import MemoryType
 
 _STYLE_TYPES = frozenset({MemoryType.PREFERENCE, MemoryType.INSTRUCTION, MemoryType.PLAYBOOK_RULE})
 _LISTS = re.compile(
-    r"(?:so )?(?:what (?:else )?(?:do|can|did|have) (?:you|I) (?:already )?(?:know|remember|have|stored?|saved?|told you|tell you)"
-    r"|(?:list|show me|tell me) (?:everything|all|what|your memor)|who am I|what is in your memory"
-    r"|do you (?:know|remember) (?:anything|something|who I am|me))"
-    r"(?: (?:you )?(?:know|remember|have|stored|saved))?(?: (?:about|on|for|of) (?P<about>me|us|(?:this|the|our) (?:matter|case)|[A-Z]+-?\d+))?"
-    r"(?: (?:so far|already|from before))?[?. ]*$",
+    r"(?:so )?(?:what (?:else )?(?:do|can|did|have) (?:you|I) (?:already )?(?:know|remember|have|stored?|saved?"
+    r"|told you|tell you)|(?:list|show me|tell me) (?:everything|all|what|your memor)|who am I|what is in your "
+    r"memory|do you (?:know|remember) (?:anything|something|who I am|me))(?: (?:you )?(?:know|remember|have|stored"
+    r"|saved))?(?: (?:about|on|for|of) (?P<about>me|us|(?:this|the|our) (?:matter|case)|[A-Z]+-?\d+))?(?: (?:so far"
+    r"|already|from before))?[?. ]*$",
     re.IGNORECASE,
 )
 _WORK = re.compile(
-    rf"(?:(?:can|could|would|will) you |I (?:want|need|would like|'d like) (?:you to |a |an )|I'd like |please |let's )*"
-    rf"(?:{IMPERATIVE}|draft|review|find|prepare|research|compare|look|redline|proofread|edit|rewrite|shorten|help|remove|change"
+    rf"(?:(?:can|could|would|will) you |I (?:want|need|would like|'d like) (?:you to |a |an )|I'd like |please "
+    rf"|let's )*(?:{IMPERATIVE}|draft|review|find|prepare|research|compare|look|redline|proofread|edit|rewrite"
+    rf"|shorten|help|remove|change"
     r"|replace|turn|convert|generate|schedule|book|outline|analy[sz]e|calculate|compose|revise|cut|fix)\b",
     re.IGNORECASE,
 )
 _REQUEST_AS_QUESTION = re.compile(r"(?:can|could|would|will) you (?!remind|tell|remember|recall)", re.IGNORECASE)
 _THANKS = re.compile(r"(?:many )?(?:thanks|thank you|thx|cheers|danke|gracias|merci)\b", re.IGNORECASE)
 _AGREES = re.compile(
-    r"(?:ok(?:ay)?|yes|no|fine|good|great|perfect|sure|agreed|right|got it|i see|sounds good|will do|never mind|nice work)[.! ]*",
+    (
+        r"(?:ok(?:ay)?|yes|no|fine|good|great|perfect|sure|agreed|right|got it|i see|sounds good|will do|never mind"
+        r"|nice work)[.! ]*"
+    ),
     re.IGNORECASE,
 )
 _GREETS = re.compile(r"(?:hi|hello|hey|good (?:morning|afternoon|evening)|hallo|hola|bonjour)\b", re.IGNORECASE)
@@ -117,7 +121,8 @@ def _update(conversation: Conversation, item: Recognised) -> list[Call]:
 
 
 def _corrected(conversation: Conversation, item: Recognised) -> Known | None:
-    """The memory that a correction means: by its words, else the one spoken of last, when it is of that sort."""
+    """The memory that a correction means: by its words, else the one "
+    "spoken of last, when it is of that sort."""
     memories = conversation.memories
     if item.about:
         for said in (item.about, item.content):

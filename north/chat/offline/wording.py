@@ -21,8 +21,7 @@ _SHORT = (
     (re.compile(r"\byou're\b", re.IGNORECASE), "you are"),
 )
 _UNCHANGED = frozenset(
-    "can could will would shall should may might must cannot can't won't wouldn't shouldn't mustn't was had did went wrote"
-    " took made got said left came became began grew taught clerked".split()
+    ["can", "could", "will", "would", "shall", "should", "may", "might", "must", "cannot", "can't", "won't", "wouldn't", "shouldn't", "mustn't", "was", "had", "did", "went", "wrote", "took", "made", "got", "said", "left", "came", "became", "began", "grew", "taught", "clerked"]
 )
 _IRREGULAR = {"am": "is", "are": "is", "have": "has", "do": "does", "go": "goes", "were": "was", "haven't": "hasn't"}
 _BASE_IN_ED = frozenset({"need", "feed", "proceed", "exceed", "succeed", "speed", "heed"})
@@ -30,14 +29,18 @@ _VERB_IN_LY = frozenset({"rely", "apply", "reply", "supply", "comply", "imply", 
 _ADVERBS = ("always", "never", "also", "only", "often", "still", "now", "just", "sometimes", "rather", "seldom", "much")
 _ADVERB = rf"(?:{'|'.join(_ADVERBS)}|[a-z]+ly)"
 _SHARED_VERBS = (
-    "prefer|like|love|want|work|live|use|hate|need|speak|write|bill|handle|run|lead|do|am|have|practi[cs]e|report|read|sign"
-    "|cite|draft|ask|quote|prepare|send|answer|are|summari[sz]e|mention|take|expect|avoid|require|charge|file|insist|keep"
+    "prefer|like|love|want|work|live|use|hate|need|speak|write|bill|handle|run|lead|do|am|have|practi[cs]e|report"
+    "|read|sign|cite|draft|ask|quote|prepare|send|answer|are|summari[sz]e|mention|take|expect|avoid|require|charge"
+    "|file|insist|keep"
 )
 _I = re.compile(
     rf"\b(?:(?P<object>me|myself)|(?P<own>my|mine)|I(?P<rest>(?:\s(?:{_ADVERB}))*\s[a-z']+)?)\b", re.IGNORECASE
 )
 _WE = re.compile(
-    rf"\b(?:(?P<own>our|ours)(?!\sfirm)|(?P<firm>us|(?:our|this|the)\sfirm)|we(?P<rest>(?:\s(?:{_ADVERB}))*\s[a-z']+)?)\b",
+    (
+        rf"\b(?:(?P<own>our|ours)(?!\sfirm)|(?P<firm>us|(?:our|this|the)\sfirm)"
+        rf"|we(?P<rest>(?:\s(?:{_ADVERB}))*\s[a-z']+)?)\b"
+    ),
     re.IGNORECASE,
 )
 _YOU = re.compile(rf"\b(?:(?P<own>your)|you(?P<rest>(?:\s(?:{_ADVERB}))*\s(?:{_SHARED_VERBS}))?)\b", re.IGNORECASE)
@@ -48,12 +51,14 @@ _OUR_CLIENT = re.compile(r"\b(?:my|our) (client|case|matter|opponent)\b", re.IGN
 _CALL_ME = re.compile(r"^(?:you (?:can|may|should) )?(call|address) me (.+)$", re.IGNORECASE)
 _PRONOUN_SUBJECT = re.compile(r"^(?:it|that|this|they|he|she)(?:'(?P<short>s|re)\b|(?=\s))", re.IGNORECASE)
 _PREDICATE = re.compile(
-    r"\s(?:is|are|was|were|has|have|must|will|closes|runs|starts|begins|ends|expires|wants|prefers|does|should)\b",
+    (
+        r"\s(?:is|are|was|were|has|have|must|will|closes|runs|starts|begins|ends|expires|wants|prefers|does"
+        r"|should)\b"
+    ),
     re.IGNORECASE,
 )
 _TALK_OF_DATES = frozenset(
-    "it that this is s are was due on by at the a to deadline date has have been be moved postponed extended changed meant"
-    " rescheduled continued adjourned pushed back set for now no until of in scheduled i actually".split()
+    ["it", "that", "this", "is", "s", "are", "was", "due", "on", "by", "at", "the", "a", "to", "deadline", "date", "has", "have", "been", "be", "moved", "postponed", "extended", "changed", "meant", "rescheduled", "continued", "adjourned", "pushed", "back", "set", "for", "now", "no", "until", "of", "in", "scheduled", "i", "actually"]
 )
 
 
@@ -122,7 +127,8 @@ def _plural(verb: str) -> str:
 
 
 def conjugated(verb: str) -> str:
-    """The third person singular of a verb's base form; past forms, modal verbs and adverbs stay as they are."""
+    """The third person singular of a verb's base form; past forms, "
+    "modal verbs and adverbs stay as they are."""
     lower = verb.lower()
     if lower in _IRREGULAR:
         return _IRREGULAR[lower]
@@ -144,9 +150,10 @@ def as_sentence(text: str) -> str:
 
 def needs_subject(content: str) -> bool:
     """Whether a correction such as "It is due 14 June." or "14 June." says too little to stand alone."""
-    return _PRONOUN_SUBJECT.match(content) is not None or re.fullmatch(
-        rf"(?:on |by |at |the )?{DATE}(?:,? not .+)?\.?", content, re.IGNORECASE
-    ) is not None
+    return (
+        _PRONOUN_SUBJECT.match(content) is not None
+        or re.fullmatch(rf"(?:on |by |at |the )?{DATE}(?:,? not .+)?\.?", content, re.IGNORECASE) is not None
+    )
 
 
 def standing_alone(correction: str, corrected: str) -> str:
