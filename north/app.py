@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
+import structlog
 from fastapi import FastAPI
 
 from north import __version__
@@ -14,16 +16,18 @@ from north.api.operations import add_operations
 from north.api.site import make_api
 from north.chat.models import make_model
 from north.chat.turn import make_assistant
-from north.connectors.embeddings import make_embedder
+from north.connectors.embeddings import Embedder, make_embedder
 from north.db.canary import check_isolation
 from north.db.connect import Database
 from north.db.jobs import Jobs
-from north.errors import Misconfigured
+from north.errors import EmbedderUnavailable, Misconfigured
 from north.memory.backend import Backend
 from north.memory.embedding import Backlog
 from north.settings import Settings
 from north.web.site import add_web
 from north.worker.run import worker_beside
+
+log = structlog.get_logger(__name__)
 
 SECRET_LEAST = 32
 
@@ -75,6 +79,15 @@ async def opened(backend: Backend) -> AsyncIterator[Backend]:
         await backend.database.close()
 
 
+async def _load(embedder: Embedder) -> None:
+    """Load the model while the first page is read; without it, words alone decide."""
+    if embedder.available:
+        try:
+            await embedder.warm()
+        except EmbedderUnavailable as error:
+            log.warning("embedder_unavailable", code=error.code, reason=str(error))
+
+
 def make_app(settings: Settings, place: Place, *, worker: bool = False) -> FastAPI:
     """The web pages, the REST API and the operator's endpoints as one ASGI application.
 
@@ -90,6 +103,8 @@ def make_app(settings: Settings, place: Place, *, worker: bool = False) -> FastA
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(opened(backend))
+            loading = asyncio.create_task(_load(backend.embedder), name="north-embedder-loading")
+            stack.callback(loading.cancel)
             if worker:
                 await stack.enter_async_context(worker_beside(backend))
             yield

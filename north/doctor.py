@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
@@ -135,17 +136,20 @@ def _looked_into(url: str, *, ours: bool) -> list[Finding]:
         check_schema(state)
         return f"revision {state.revision}"
 
-    found = [_finding(name, lambda check=check: asyncio.run(_asked(url, check))) for name, check in checks.items()]
+    found = [_finding(name, partial(_asked, url, check)) for name, check in checks.items()]
     return [*found, _finding("Schema", schema)]
 
 
-async def _asked(url: str, check: Callable[[Database], Awaitable[str]]) -> str:
-    database = Database(url, size=1)
-    await database.open()
-    try:
-        return await check(database)
-    finally:
-        await database.close()
+def _asked(url: str, check: Callable[[Database], Awaitable[str]]) -> str:
+    async def ask() -> str:
+        database = Database(url, size=1)
+        await database.open()
+        try:
+            return await check(database)
+        finally:
+            await database.close()
+
+    return asyncio.run(ask())
 
 
 async def _postgres(database: Database, *, ours: bool) -> str:
@@ -211,7 +215,9 @@ def _secret_key(settings: Settings) -> str:
     if settings.secret_key is None:
         raise Misconfigured(reason=f"set NORTH_SECRET_KEY to {SECRET_LEAST} or more random characters")
     if len(settings.secret_key.get_secret_value()) < SECRET_LEAST:
-        raise Misconfigured(reason=f"NORTH_SECRET_KEY is too short: {SECRET_LEAST} or more random characters are needed")
+        raise Misconfigured(
+            reason=f"NORTH_SECRET_KEY is too short: {SECRET_LEAST} or more random characters are needed"
+        )
     return "set"
 
 

@@ -20,8 +20,9 @@ READY_SECONDS = 3.0
 def add_operations(app: FastAPI) -> None:
     """Add `/healthz`, `/readyz` and `/metrics` to `app`, which carries the `Backend` in its state, and measure it."""
     app.add_middleware(Measured)
-    for path, answer in {"/healthz": _health, "/readyz": _readiness, "/metrics": _metrics}.items():
-        app.add_api_route(path, answer, include_in_schema=False)
+    app.add_api_route("/healthz", _health, include_in_schema=False)
+    app.add_api_route("/readyz", _readiness, include_in_schema=False)
+    app.add_api_route("/metrics", _metrics, include_in_schema=False)
 
 
 async def _health() -> Response:

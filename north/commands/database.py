@@ -6,7 +6,7 @@ import typer
 from pydantic import SecretStr
 
 from north.commands.options import DataDir, Json, plain_errors, say, settings_with
-from north.commands.place import place_of
+from north.commands.place import checked_url, place_of
 from north.db.migrate import migrate, password_of, schema_state
 from north.errors import Misconfigured
 
@@ -29,9 +29,9 @@ def database_migrate(data_dir: DataDir = None, as_json: Json = False) -> None:
             state = schema_state(place.database_url)
     else:
         state = migrate(
-            settings.owner_database_url.get_secret_value(),
-            application_password=_password(settings.database_url),
-            scheduler_password=_password(settings.scheduler_database_url),
+            checked_url("NORTH_OWNER_DATABASE_URL", settings.owner_database_url),
+            application_password=_password("NORTH_DATABASE_URL", settings.database_url),
+            scheduler_password=_password("NORTH_SCHEDULER_DATABASE_URL", settings.scheduler_database_url),
         )
     say(as_json, f"The database is at revision {state.revision}.", {"revision": state.revision, "head": state.head})
 
@@ -50,5 +50,5 @@ def database_status(data_dir: DataDir = None, as_json: Json = False) -> None:
         raise typer.Exit(1)
 
 
-def _password(url: SecretStr | None) -> str | None:
-    return password_of(url.get_secret_value()) if url else None
+def _password(name: str, url: SecretStr | None) -> str | None:
+    return password_of(checked_url(name, url)) if url else None

@@ -10,9 +10,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
+from pydantic import SecretStr
+
 from north.app import Place, make_backend, opened
 from north.db.embedded import EmbeddedServer, embedded, read_credentials, server_url
-from north.db.migrate import APPLICATION, ensure_database, migrate
+from north.db.migrate import (
+    APPLICATION,
+    check_schema,
+    ensure_database,
+    is_connection_string,
+    migrate,
+    schema_state,
+)
 from north.errors import Misconfigured
 from north.memory.backend import Backend
 from north.settings import Settings
@@ -31,10 +40,40 @@ def place_of(settings: Settings) -> Iterator[Place]:
     if settings.database_url is not None:
         if settings.secret_key is None:
             raise Misconfigured(reason="NORTH_DATABASE_URL is set, so NORTH_SECRET_KEY must be set too")
-        yield Place(settings.database_url.get_secret_value(), settings.secret_key.get_secret_value())
+        yield Place(checked_url("NORTH_DATABASE_URL", settings.database_url), settings.secret_key.get_secret_value())
         return
     with embedded(settings.data_dir) as server:
         yield prepare(server, settings)
+
+
+@contextmanager
+def ready_place(settings: Settings) -> Iterator[Place]:
+    """A place with a schema that this version of North can work on.
+
+    Raises:
+        DatabaseNotReady: it has to be migrated first.
+        DatabaseTooNew: a newer North has migrated it.
+        DatabaseUnavailable: it cannot be reached.
+        Misconfigured: as `place_of` does.
+    """
+    with place_of(settings) as place:
+        check_schema(schema_state(place.database_url))
+        yield place
+
+
+def checked_url(name: str, url: SecretStr) -> str:
+    """The Postgres URL of the setting `name`; the error does not quote it, for the password in it.
+
+    Raises:
+        Misconfigured: it is not one.
+    """
+    text = url.get_secret_value()
+    if not is_connection_string(text):
+        raise Misconfigured(
+            reason=f"{name} cannot be read. Write it as postgresql://role:password@host:5432/database, with every "
+            "special character of the password as %XX"
+        )
+    return text
 
 
 def prepare(server: EmbeddedServer, settings: Settings) -> Place:
@@ -57,7 +96,7 @@ def with_backend(settings: Settings, work: Callable[[Backend], Awaitable[Result]
         async with opened(make_backend(settings, place)) as backend:
             return await work(backend)
 
-    with place_of(settings) as place:
+    with ready_place(settings) as place:
         return asyncio.run(run(place))
 
 

@@ -14,7 +14,7 @@ import uvicorn
 
 from north.access.demo import DEMO_FIRMS, seed_demo
 from north.app import Place, make_app, make_backend, opened
-from north.commands.place import demo_password, place_of, prepare
+from north.commands.place import demo_password, prepare, ready_place
 from north.db.embedded import embedded
 from north.errors import Misconfigured, PortInUse
 from north.settings import Settings
@@ -96,7 +96,7 @@ async def _seed(settings: Settings, place: Place, password: str) -> None:
 def serve(settings: Settings) -> None:
     """The web server alone, on the configured database."""
     listener = listening_socket(settings)
-    with listener, place_of(settings) as place:
+    with listener, ready_place(settings) as place:
         serve_on(
             listener,
             settings,

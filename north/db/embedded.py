@@ -80,15 +80,15 @@ class EmbeddedServer:
         folder = Folder(self.data_dir)
         with explained(self.data_dir), through_the_door(folder):
             self._lease.close()
+            if self._process is not None:
+                self._process.poll()  # if it has died by itself, let the system forget it
             alone = try_lock(folder.users, shared=False)
             if alone is None:
                 return
             with alone:
                 postmaster = find_postmaster(folder.postgres)
-                if postmaster is not None and postmaster.pid == self.pid:
-                    shut_down(folder, postmaster, self._process)
-                elif self._process is not None:
-                    self._process.poll()  # it died by itself; let the system forget it
+                if postmaster is not None:  # after a crash, perhaps one that another process has launched
+                    shut_down(folder, postmaster, self._process if postmaster.pid == self.pid else None)
 
 
 def start(data_dir: Path) -> EmbeddedServer:

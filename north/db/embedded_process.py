@@ -110,7 +110,7 @@ def launch(folder: Folder, account: Account | None) -> subprocess.Popen[bytes] |
     options = [part for name, value in (SETTINGS | where).items() for part in ("-c", f"{name}={value}")]
     command = [str(programs / "postgres"), "-D", own_folder(folder.postgres, account), *options]
     with open_private(folder.log) as log:
-        arguments = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log} | running_as(account)
+        arguments = running_as(account) | {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
         process: subprocess.Popen[bytes]
         process = subprocess.Popen(command, cwd=folder.postgres, **arguments)  # noqa: S603 - own command
     return process

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from alembic.config import Config
 from procrastinate.schema import SchemaManager
 from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.errors import DuplicateDatabase, InsufficientPrivilege, UniqueViolation
 from psycopg.rows import dict_row
 from sqlalchemy import create_engine
 from sqlalchemy.pool import StaticPool
@@ -39,6 +42,15 @@ class SchemaState:
         return self.revision == self.head
 
 
+def is_connection_string(text: str) -> bool:
+    """Whether libpq can read it, as a URL or as `key=value` pairs."""
+    try:
+        conninfo_to_dict(text)
+    except psycopg.ProgrammingError:
+        return False
+    return True
+
+
 def password_of(url: str) -> str | None:
     """The password in a Postgres URL or conninfo string."""
     if "://" in url:
@@ -58,13 +70,52 @@ def schema_state(url: str) -> SchemaState:
         return _state(connection)
 
 
+def check_schema(state: SchemaState) -> None:
+    """Check that this version of North can work on such a database.
+
+    Raises:
+        DatabaseNotReady: it has to be migrated first.
+        DatabaseTooNew: a newer North has migrated it.
+    """
+    if state.revision is None:
+        raise DatabaseNotReady(reason="it has no tables of North's yet. Run `north db migrate`")
+    if state.revision > HEAD:
+        raise DatabaseTooNew(found=state.revision, known=HEAD)
+    if not state.current:
+        raise DatabaseNotReady(reason=f"it has revision {state.revision} and {HEAD} is needed. Run `north db migrate`")
+
+
+def check_server(number: int, version: str) -> None:
+    """Check Postgres itself by its `server_version_num` and `server_version`.
+
+    Raises:
+        DatabaseNotReady: it is too old.
+    """
+    if number < OLDEST_POSTGRES * 10_000:
+        raise DatabaseNotReady(reason=f"it is Postgres {version}; North needs {OLDEST_POSTGRES} or newer")
+
+
+def check_vector(version: str) -> None:
+    """Check pgvector by its version.
+
+    Raises:
+        DatabaseNotReady: it is too old.
+    """
+    if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_VECTOR:
+        raise DatabaseNotReady(
+            reason=f"pgvector is {version}; North needs 0.8 or newer. Install a newer one on the server, and run "
+            "`alter extension vector update` in this database as an administrator"
+        )
+
+
 def ensure_database(administrator_url: str, name: str) -> None:
     """Create the database `name` on a server where it is missing.
 
     Raises:
         DatabaseUnavailable: the server cannot be reached.
     """
-    with _connect(administrator_url) as connection:
+    # Of two commands that start at once, one may come second: as an error of either kind.
+    with _connect(administrator_url) as connection, suppress(DuplicateDatabase, UniqueViolation):
         _run_made(connection, "setup.missing_database", name=name)
 
 
@@ -81,8 +132,9 @@ def migrate(owner_url: str, *, application_password: str | None, scheduler_passw
         DatabaseTooNew: a newer North has migrated it.
         DatabaseUnavailable: it cannot be reached.
     """
-    with _connect(owner_url) as connection:
-        _check_server(connection)
+    with _connect(owner_url) as connection, _rights_explained():
+        check_server(connection.info.server_version, connection.info.parameter_status("server_version") or "?")
+        _run(connection, "setup.one_at_a_time")
         state = _state(connection)
         if state.revision is not None and state.revision > HEAD:
             raise DatabaseTooNew(found=state.revision, known=HEAD)
@@ -91,6 +143,7 @@ def migrate(owner_url: str, *, application_password: str | None, scheduler_passw
         _run(connection, "setup.become_owner")
         if not state.current:
             _run_alembic(connection)
+        _run(connection, "setup.share_revision")
         _ensure_job_tables(connection)
         return _state(connection)
 
@@ -99,7 +152,20 @@ def _connect(url: str) -> Connection:
     try:
         return psycopg.connect(url, autocommit=True, connect_timeout=10)
     except psycopg.OperationalError as error:
-        raise DatabaseUnavailable from error
+        reason = str(error).partition("\n")[0].removeprefix("connection failed: ").removesuffix(".")
+        raise DatabaseUnavailable(f"The database cannot be reached: {reason}.") from error
+
+
+@contextmanager
+def _rights_explained() -> Iterator[None]:
+    try:
+        yield
+    except InsufficientPrivilege as error:
+        raise DatabaseNotReady(
+            reason=f"{error.diag.message_primary}. Use an administrator's URL, or let an administrator create the "
+            "roles north_owner (nologin), north_app and scheduler_role (login, with passwords), grant north_owner to "
+            "this role, and grant create on schema public to north_owner"
+        ) from error
 
 
 def _run(connection: Connection, name: str, /, **parameters: Any) -> None:
@@ -117,12 +183,6 @@ def _state(connection: Connection) -> SchemaState:
     return SchemaState(revisions[0]["version_num"] if revisions else None)
 
 
-def _check_server(connection: Connection) -> None:
-    if connection.info.server_version < OLDEST_POSTGRES * 10_000:
-        found = connection.info.parameter_status("server_version")
-        raise DatabaseNotReady(reason=f"it is Postgres {found}; North needs {OLDEST_POSTGRES} or newer")
-
-
 def _ensure_extension(connection: Connection) -> None:
     if not _rows(connection, "setup.vector_version"):
         try:
@@ -133,31 +193,24 @@ def _ensure_extension(connection: Connection) -> None:
                 "`create extension vector` in this database as an administrator"
             ) from error
     (row,) = _rows(connection, "setup.vector_version")
-    version = str(row["extversion"])
-    if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_VECTOR:
-        raise DatabaseNotReady(reason=f"pgvector is {version}; North needs 0.8 or newer. Update the extension")
+    check_vector(str(row["extversion"]))
 
 
 def _ensure_roles(connection: Connection, passwords: dict[str, str | None]) -> None:
     """Create the three roles where they are missing, and set the passwords that are given."""
-    try:
-        existing = {row["rolname"] for row in _rows(connection, "setup.roles")}
-        for role in (OWNER, APPLICATION, SCHEDULER):
-            if role not in existing:
-                _run(connection, f"setup.create_{role}")
-        for role, password in passwords.items():
-            if password:
+    existing = {row["rolname"] for row in _rows(connection, "setup.roles")}
+    for role in (OWNER, APPLICATION, SCHEDULER):
+        if role not in existing:
+            _run(connection, f"setup.create_{role}")
+    for role, password in passwords.items():
+        if password:
+            # A role that an administrator made beforehand has its password from there.
+            with suppress(InsufficientPrivilege) if role in existing else nullcontext():
                 _run_made(connection, "setup.set_password", role=role, password=password)
-        if not _rows(connection, "setup.is_owner_member")[0]["member"]:
-            _run(connection, "setup.join_owner")
-        if not _rows(connection, "setup.owner_may_create")[0]["allowed"]:
-            _run(connection, "setup.let_owner_create")
-    except psycopg.errors.InsufficientPrivilege as error:
-        raise DatabaseNotReady(
-            reason="this role may not create roles. Use an administrator's URL, or let an administrator create the "
-            "roles north_owner (nologin), north_app and scheduler_role (login), grant north_owner to this role, and "
-            "let north_owner create in schema public"
-        ) from error
+    if not _rows(connection, "setup.is_owner_member")[0]["member"]:
+        _run(connection, "setup.join_owner")
+    if not _rows(connection, "setup.owner_may_create")[0]["allowed"]:
+        _run(connection, "setup.let_owner_create")
 
 
 def _run_made(connection: Connection, name: str, /, **parameters: Any) -> None:
@@ -180,7 +233,6 @@ def _run_alembic(connection: Connection) -> None:
         connection.rollback()
         connection.autocommit = True
     _run(connection, "setup.become_owner")
-    _run(connection, "setup.share_revision")
 
 
 def _ensure_job_tables(connection: Connection) -> None:

@@ -61,7 +61,10 @@ class TestRenderMarkdown:
 
 
 class TestSplitOpenBlock:
-    ANSWER = "# Title\n\nA paragraph\nof two lines.\n\n1. one\n2. two\n\n   more of two\n\n> quote\n\n```\ncode\n\ncode\n```\n\n| a |\n|---|\n| 1 |\n\nThe end.\n"
+    ANSWER = (
+        "# Title\n\nA paragraph\nof two lines.\n\n1. one\n2. two\n\n   more of two\n\n> quote\n\n"
+        "```\ncode\n\ncode\n```\n\n| a |\n|---|\n| 1 |\n\nThe end.\n"
+    )
 
     def test_leaves_a_single_block_open(self) -> None:
         assert split_open_block("Only one") == ("", "Only one")

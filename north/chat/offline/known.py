@@ -36,11 +36,10 @@ draft write drafting writing
 address call
 decide decision agree
 """
-_GENERAL = frozenset(
-    term
-    for word in ["lawyer", "firm", "tell", "know", "remember", "said", "client's", "always", "never", "usually", "thing", "way", "kind", "type", "do", "does", "should"]
-    for term in terms(word)
-)
+_GENERAL_WORDS = """
+lawyer firm tell know remember said client's always never usually thing way kind type do does should
+"""
+_GENERAL = frozenset(term for word in _GENERAL_WORDS.split() for term in terms(word))
 _PERSON = frozenset({"party", "identity"})
 _TYPES_ASKED = (
     (re.compile(r"\bwhen\b|\bdeadlines?\b|\bdue\b|\bhow (?:long|many days)\b", re.IGNORECASE), frozenset({"deadline"})),

@@ -145,7 +145,8 @@ def _change(sentence: _Sentence, *, correcting: bool) -> Recognised | None:
             (changes.INSTEAD, MemoryType.INSTRUCTION),
         ):
             if found := pattern.match(said):
-                return _recognised(sentence, said, type_, kind="update", about=found["about"])
+                right = _NOT_THE_OLD.sub("", said)
+                return _recognised(sentence, right, type_, kind="update", about=found["about"])
     if changes.NO_LONGER.match(said):
         return _recognised(sentence, said, _type_by_subject(said), kind="update", about=said)
     lead = changes.CORRECTS.match(said)
@@ -153,6 +154,9 @@ def _change(sentence: _Sentence, *, correcting: bool) -> Recognised | None:
         return None
     changed_mind = lead is not None and changes.CHANGED_MIND.match(lead.group()) is not None
     return _correction(sentence, gates.stripped(said[lead.end() :] if lead else said), changed_mind=changed_mind)
+
+
+_NOT_THE_OLD = re.compile(r", not .+$", re.IGNORECASE)
 
 
 def _correction(sentence: _Sentence, said: str, *, changed_mind: bool) -> Recognised | None:

@@ -14,9 +14,9 @@ def any_of(words: str) -> str:
 
 _OPENS_A_SENTENCE = """
     we it he she they you this that these those there here the our my your his her their its a an one nobody everyone
-    everything nothing something someone what which who when where why how if then so yes no not never always please also and
-    but or as at in on for from by with to of all any some each every both only just still now today tomorrow yesterday
-    great thanks hello hi hey sure well maybe perhaps let because since until after before while than very ok
+    everything nothing something someone what which who when where why how if then so yes no not never always please
+    also and but or as at in on for from by with to of all any some each every both only just still now today
+    tomorrow yesterday great thanks hello hi hey sure well maybe perhaps let because since until after before while than very ok
 """
 _NOT_A_NAME = "|".join(["I", "OK", *(word.capitalize() for word in _OPENS_A_SENTENCE.split())])
 NAME = rf"(?-i:(?!(?:{_NOT_A_NAME})\b|\w+n't\b)[A-Z][\w.'&-]*)"
@@ -35,8 +35,8 @@ HABIT = any_of(
 )
 
 NOT_A_HABIT = any_of(
-    """
-    (?!need|feed|proceed|exceed|succeed)\\w+ed|said|got|saw|thought|knew|heard|meant|had|was|were|did|went|made|took
+    r"""
+    (?!need|feed|proceed|exceed|succeed)\w+ed|said|got|saw|thought|knew|heard|meant|had|was|were|did|went|made|took
     told|gave|felt|found|came|lost|won|forgot|forget|know|understand|understood|mind|feel|enjoy|wonder|imagine|lose
     win|miss|seem|get|been|loved|hope|wish|have
     """
@@ -140,7 +140,7 @@ OF_MATTER = (
 
 IS_SO = any_of(
     r"""
-    (?:an?|the|one of) (?!mess|nightmare|pain|joke|bit|disaster|good|great|lot|little|shame|problem|pity|bad|big|genius)\w
+    (?:an?|the|one of) (?!mess|nightmare|pain|joke|bit|disaster|good|great|lot|little|shame|problem|bad|big|genius)\w
     not an? |[$€£]?\d|in (?:the )?(?-i:[A-Z])|under \w|about [$€£]?\d
     """
 )
@@ -175,7 +175,8 @@ DECIDES = any_of(
 )
 
 DUE = any_of(
-    "deadline|due date|cut-?off|bar date|limitations?|trial|hearing|closing|long stop date|mediation|deposition|discovery"
+    "deadline|due date|cut-?off|bar date|limitations?|trial|hearing|closing|long stop date|mediation|deposition"
+    "|discovery"
 )
 
 PLACE = any_of(

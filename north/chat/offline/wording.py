@@ -20,9 +20,11 @@ _SHORT = (
     (re.compile(r"\bwe've\b", re.IGNORECASE), "we have"),
     (re.compile(r"\byou're\b", re.IGNORECASE), "you are"),
 )
-_UNCHANGED = frozenset(
-    ["can", "could", "will", "would", "shall", "should", "may", "might", "must", "cannot", "can't", "won't", "wouldn't", "shouldn't", "mustn't", "was", "had", "did", "went", "wrote", "took", "made", "got", "said", "left", "came", "became", "began", "grew", "taught", "clerked"]
-)
+_UNCHANGED_WORDS = """
+    can could will would shall should may might must cannot can't won't wouldn't shouldn't mustn't was had did
+    went wrote took made got said left came became began grew taught clerked
+"""
+_UNCHANGED = frozenset(_UNCHANGED_WORDS.split())
 _IRREGULAR = {"am": "is", "are": "is", "have": "has", "do": "does", "go": "goes", "were": "was", "haven't": "hasn't"}
 _BASE_IN_ED = frozenset({"need", "feed", "proceed", "exceed", "succeed", "speed", "heed"})
 _VERB_IN_LY = frozenset({"rely", "apply", "reply", "supply", "comply", "imply", "fly", "multiply"})
@@ -57,9 +59,11 @@ _PREDICATE = re.compile(
     ),
     re.IGNORECASE,
 )
-_TALK_OF_DATES = frozenset(
-    ["it", "that", "this", "is", "s", "are", "was", "due", "on", "by", "at", "the", "a", "to", "deadline", "date", "has", "have", "been", "be", "moved", "postponed", "extended", "changed", "meant", "rescheduled", "continued", "adjourned", "pushed", "back", "set", "for", "now", "no", "until", "of", "in", "scheduled", "i", "actually"]
-)
+_TALK_OF_DATES_WORDS = """
+    it that this is s are was due on by at the a to deadline date has have been be moved postponed extended
+    changed meant rescheduled continued adjourned pushed back set for now no until of in scheduled i actually
+"""
+_TALK_OF_DATES = frozenset(_TALK_OF_DATES_WORDS.split())
 
 
 def about_lawyer(text: str) -> str:

@@ -1,5 +1,9 @@
 -- Preparing a Postgres, as its administrator or as a member of north_owner.
 
+-- name: one_at_a_time
+-- Until the connection ends. The number is the word "north".
+select pg_advisory_lock(474316174440);
+
 -- name: vector_version
 select extversion from pg_extension where extname = 'vector';
 

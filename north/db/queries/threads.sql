@@ -1,4 +1,4 @@
--- name: insert_thread
+-- name: insert_thread!
 insert into chat_thread (organization_id, id, user_id, matter_id)
 values (:organization_id, :id, :user_id, :matter_id);
 

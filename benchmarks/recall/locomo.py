@@ -1,0 +1,101 @@
+"""The LoCoMo conversations as drafts to save and questions to ask.
+
+LoCoMo (Maharana and others, 2024, "Evaluating Very Long-Term Conversational Memory of LLM Agents") has long chats of
+two people over months, and questions with the turns that hold the answer as evidence. Categories: 1 several turns
+together, 2 time, 3 with knowledge of the world, 4 a single turn; 5 cannot be answered and is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from north.model import Draft, MemoryType, Scope
+
+CATEGORIES = {1: "several turns", 2: "time", 3: "world knowledge", 4: "one turn"}
+_SESSION = re.compile(r"session_(\d+)")
+_EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of a conversation: its id in the data, the session it is of, and what is remembered of it."""
+
+    id: str
+    session: str
+    said_at: datetime
+    content: str
+
+    def draft(self, matter: str) -> Draft:
+        """The turn as a memory of a matter."""
+        return Draft(
+            content=self.content,
+            type=MemoryType.FACT,
+            scope=Scope.MATTER,
+            matter=matter,
+            source_label=self.session,
+            captured_at=self.said_at,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question and the ids of the turns that answer it."""
+
+    text: str
+    category: int
+    evidence: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A chat of two people, and what is asked about it."""
+
+    name: str
+    turns: tuple[Turn, ...]
+    questions: tuple[Question, ...]
+
+
+def read_conversations(path: Path) -> list[Conversation]:
+    """The conversations of a LoCoMo file; questions whose evidence names no turn of theirs are left out."""
+    return [_conversation(entry) for entry in json.loads(path.read_text(encoding="utf-8"))]
+
+
+def _conversation(entry: dict[str, Any]) -> Conversation:
+    turns = tuple(_turns(entry["conversation"]))
+    known = {turn.id for turn in turns}
+    questions = (
+        Question(asked["question"], asked["category"], evidence)
+        for asked in entry["qa"]
+        if asked["category"] in CATEGORIES and (evidence := _evidence(asked.get("evidence", ())) & known)
+    )
+    return Conversation(entry["sample_id"], turns, tuple(questions))
+
+
+def _turns(conversation: dict[str, Any]) -> list[Turn]:
+    numbers = sorted(int(match[1]) for key in conversation if (match := _SESSION.fullmatch(key)))
+    return [
+        Turn(turn["dia_id"], f"session {number}", _time(conversation[f"session_{number}_date_time"]), _content(turn))
+        for number in numbers
+        for turn in conversation[f"session_{number}"]
+    ]
+
+
+def _content(turn: dict[str, Any]) -> str:
+    """What was said, by whom, and what the picture shows that was sent with it."""
+    picture = f" [shares {turn['blip_caption']}]" if turn.get("blip_caption") else ""
+    return f"{turn['speaker']}: {turn['text']}{picture}"
+
+
+def _time(text: str) -> datetime:
+    """`1:56 pm on 8 May, 2023` as a time."""
+    return datetime.strptime(text, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+
+
+def _evidence(ids: list[str]) -> frozenset[str]:
+    """The turns that are named; some entries hold several ids, or one that is spelt `D:11:26` or `D30:05`."""
+    return frozenset(f"D{int(session)}:{int(turn)}" for text in ids for session, turn in _EVIDENCE.findall(text))

@@ -1,0 +1,382 @@
+from __future__ import annotations
+
+import html
+import json
+import re
+from uuid import UUID
+
+import httpx2
+import pytest
+
+from north.memory.backend import Backend
+from north.memory.edit import archive, edit, history
+from north.memory.listing import MemoryFilter, get_memory, list_memories
+from north.memory.rules import NEVER_REMEMBER, create_rule
+from north.model import Caller, Memory, MemoryType, Scope, Status, new_id
+from tests.conftest import FirmOfTest, shared_data
+from tests.web.conftest import HTMX, page_of, remember
+
+MEMORIES = "/settings/memory"
+
+
+def texts_on(body: str) -> list[str]:
+    """The texts of the rows on a page, from the top."""
+    rows = re.findall(r'<a class="memory-text"[^>]*><span class="unseen">Edit: </span>(.*?)</a>', body, re.DOTALL)
+    return [html.unescape(row) for row in rows]
+
+
+async def live(backend: Backend, caller: Caller) -> list[str]:
+    return [memory.content for memory in (await list_memories(backend, caller, MemoryFilter())).memories]
+
+
+class TestTheList:
+    async def test_says_how_memory_works_and_shows_the_newest_first(
+        self, ana: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        await remember(backend, firm.a, "The older one.")
+        await remember(backend, firm.a, "The newer one.")
+        page = page_of(await ana.get(MEMORIES))
+        assert texts_on(page.body) == ["The newer one.", "The older one."]
+        assert "saves what is worth knowing and uses it at once. Edit or delete any of it" in page.text
+
+    async def test_says_whom_a_memory_belongs_to(
+        self, ana: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        await remember(backend, firm.a, "Mine.")
+        await remember(backend, firm.a, "Ours.", scope=Scope.MATTER, matter="HV-1001")
+        await remember(backend, firm.a, "Everybody's.", scope=Scope.FIRM_GLOBAL)
+        text = page_of(await ana.get(MEMORIES)).text
+        assert "Fact Personal just now" in text
+        assert "Matter HV-1001 · shared with the firm" in text
+        assert "Firm · shared with the firm" in text
+
+    async def test_shows_a_colleague_what_is_shared_and_nothing_personal(
+        self, ben: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        await remember(backend, firm.a, "Ana's own.")
+        await remember(backend, firm.a, "On the matter.", scope=Scope.MATTER, matter="HV-1001")
+        assert texts_on((await ben.get(MEMORIES)).text) == ["On the matter."]
+
+    async def test_shows_another_firm_nothing(
+        self, rhea: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        await remember(backend, firm.a, "On the matter.", scope=Scope.MATTER, matter="HV-1001")
+        await remember(backend, firm.a, "In the firm.", scope=Scope.FIRM_GLOBAL)
+        assert texts_on((await rhea.get(MEMORIES)).text) == []
+
+    @pytest.mark.parametrize(
+        ("query", "found"),
+        [
+            ("scope=user_private", ["I like Bluebook."]),
+            ("scope=matter", ["Due in June."]),
+            ("matter=HV-1001", ["Due in June."]),
+            ("matter=HV-1002", []),
+            ("matter=NO-SUCH", []),
+            ("type=deadline", ["Due in June."]),
+            ("origin=api", ["Due in June.", "I like Bluebook."]),
+            ("origin=import", []),
+            ("q=bluebook", ["I like Bluebook."]),
+            ("q=%25", []),
+            ("scope=nonsense&type=%00&q=", ["Due in June.", "I like Bluebook."]),
+            ("cursor=nonsense", ["Due in June.", "I like Bluebook."]),
+        ],
+    )
+    async def test_is_filtered_by_its_address(
+        self, ana: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest, query: str, found: list[str]
+    ) -> None:
+        await remember(backend, firm.a, "I like Bluebook.", type=MemoryType.PREFERENCE)
+        due = "Due in June."
+        await remember(backend, firm.a, due, scope=Scope.MATTER, matter="HV-1001", type=MemoryType.DEADLINE)
+        assert texts_on((await ana.get(f"{MEMORIES}?{query}")).text) == found
+
+    async def test_tells_the_browser_the_address_of_a_filtered_list(self, ana: httpx2.AsyncClient) -> None:
+        response = await ana.get(f"{MEMORIES}?q=june&scope=&type=deadline", headers=HTMX)
+        assert response.headers["HX-Push-Url"] == f"{MEMORIES}?q=june&type=deadline"
+        assert "<html" not in response.text
+
+    async def test_loads_every_row_once_page_by_page(
+        self, ana: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        for number in range(60):
+            await remember(backend, firm.a, f"Fact number {number}.")
+        first = (await ana.get(f"{MEMORIES}?type=fact")).text
+        [more] = re.findall(r'<li class="load-more"><a class="button" href="([^"]*)"', first)
+        assert "type=fact" in more
+        rest = (await ana.get(html.unescape(more), headers=HTMX)).text
+        assert len(texts_on(first)) == 50
+        assert texts_on(first) + texts_on(rest) == [f"Fact number {number}." for number in reversed(range(60))]
+        assert "load-more" not in rest
+
+    async def test_marks_the_memory_that_a_link_points_at_wherever_it_is(
+        self, ana: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        old = await remember(backend, firm.a, "The oldest.")
+        for number in range(51):
+            await remember(backend, firm.a, f"Fact number {number}.")
+        body = (await ana.get(f"{MEMORIES}?highlight={old.id}")).text
+        assert f'class="memory is-highlighted" id="memory-{old.id}"' in body
+
+    async def test_shows_what_a_linked_memory_has_become(
+        self, ana: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        first = await remember(backend, firm.a, "The first text.")
+        second = await edit(backend, firm.a, first.id, "The second text.")
+        body = (await ana.get(f"{MEMORIES}?highlight={first.id}")).text
+        assert f'class="memory is-highlighted" id="memory-{second.id}"' in body
+        await archive(backend, firm.a, second.id)
+        page = page_of(await ana.get(f"{MEMORIES}?highlight={first.id}"))
+        assert "Deleted The second text." in page.text
+        assert "Undo" in page.text
+
+    async def test_shows_hostile_text_as_text(
+        self, ana: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        hostile = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7*7 }}", "'onfocus=x"]
+        for text in hostile:
+            await remember(backend, firm.a, text)
+        body = (await ana.get(MEMORIES)).text
+        assert texts_on(body) == hostile[::-1]
+        assert "<script>alert" not in body
+        assert "<img" not in body
+
+    async def test_shows_the_hostile_list_as_text(
+        self, ana: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        usable = [
+            text
+            for text in json.loads(shared_data("hostile/blns.json").read_text())
+            if "<" in text and "\x00" not in text and text.isprintable()
+        ][:40]
+        saved = [await remember(backend, firm.a, text) for text in usable]
+        body = (await ana.get(MEMORIES)).text
+        assert set(texts_on(body)) == {memory.content for memory in saved}
+        assert not re.search(r"<(img|svg|iframe|object|embed|style|script)\b(?! src=\"/static/)", _rows(body))
+
+
+def _rows(body: str) -> str:
+    """The list without our own icons around it."""
+    return body[body.index('<ol class="memories"') : body.index("</ol>")]
+
+
+class TestAdding:
+    async def test_saves_at_once_and_leads_to_the_row(
+        self, ana: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        form = {"content": "The judge is Abara.", "type": "fact", "where": str(firm.matter.id)}
+        response = await ana.post(MEMORIES, data=form)
+        assert response.status_code == 303
+        [memory] = (await list_memories(backend, firm.a, MemoryFilter())).memories
+        assert (memory.content, memory.scope, memory.origin) == ("The judge is Abara.", "matter", "settings")
+        assert memory.matter is not None
+        assert memory.matter.number == "HV-1001"
+        assert response.headers["Location"] == f"{MEMORIES}?highlight={memory.id}#memory-{memory.id}"
+
+    async def test_in_place_answers_with_an_empty_form_and_the_new_row(self, ana: httpx2.AsyncClient) -> None:
+        form = {"content": "The judge is Abara.", "type": "fact", "where": "user_private"}
+        body = (await ana.post(MEMORIES, data=form, headers=HTMX)).text
+        assert "Saved, and used from the next answer on." in body
+        assert 'hx-swap-oob="afterbegin:#memory-list"' in body
+        assert texts_on(body) == ["The judge is Abara."]
+        assert re.search(r"<textarea[^>]*></textarea>", body)
+
+    async def test_says_that_it_is_known_already(
+        self, ana: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        await remember(backend, firm.a, "The judge is Abara.")
+        form = {"content": "the judge is  ABARA.", "type": "fact", "where": "user_private"}
+        page = page_of(await ana.post(MEMORIES, data=form))
+        assert "North knows this already: The judge is Abara." in page.text
+        assert await live(backend, firm.a) == ["The judge is Abara."]
+
+    async def test_names_the_rule_that_forbids_it_and_leaves_the_text_in_the_form(
+        self, ana: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        await create_rule(backend, firm.a, NEVER_REMEMBER, None, None, "salary")
+        form = {"content": "My salary is my own.", "type": "fact", "where": "user_private"}
+        for headers in ({}, HTMX):
+            page = page_of(await ana.post(MEMORIES, data=form, headers=headers))
+            assert page.status == 422
+            assert "Never remember anything that mentions “salary”." in page.text
+            assert "My salary is my own.</textarea>" in page.body
+        assert await live(backend, firm.a) == []
+
+    @pytest.mark.parametrize(
+        ("content", "where", "reason"),
+        [
+            ("   ", "user_private", "There is nothing to remember"),
+            ("x" * 2001, "user_private", "a memory holds at most 2000"),
+            ("nul \x00 here", "user_private", "cannot be stored"),
+            ("On no matter.", "", "There is no such matter"),
+            ("On no matter.", "NO-SUCH", "There is no such matter"),
+            ("On no matter.", str(new_id()), "There is no such matter"),
+        ],
+    )
+    async def test_says_what_is_wrong_with_the_text_or_its_place(
+        self, ana: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest, content: str, where: str, reason: str
+    ) -> None:
+        page = page_of(await ana.post(MEMORIES, data={"content": content, "type": "fact", "where": where}))
+        assert page.status in (404, 422)
+        assert reason in page.text
+        assert await live(backend, firm.a) == []
+
+
+class TestEditing:
+    async def test_puts_the_new_text_in_place_at_once(
+        self, ana: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        memory = await remember(backend, firm.a, "Due 12 June.")
+        form = {"content": "Due 14 June.", "type": "deadline", "next": f"{MEMORIES}?q=june"}
+        response = await ana.post(f"{MEMORIES}/{memory.id}/edit", data=form)
+        [new, old] = await history(backend, firm.a, memory.id)
+        assert response.headers["Location"] == f"{MEMORIES}?q=june#memory-{new.id}"
+        assert (new.content, new.type, new.status) == ("Due 14 June.", "deadline", Status.ACTIVE)
+        assert (old.content, old.status) == ("Due 12 June.", Status.SUPERSEDED)
+
+    async def test_in_place_answers_with_the_row_alone(
+        self, ana: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        memory = await remember(backend, firm.a, "Due 12 June.")
+        form = await ana.get(f"{MEMORIES}/{memory.id}/edit", headers=HTMX)
+        assert "Due 12 June.</textarea>" in form.text
+        body = (await ana.post(f"{MEMORIES}/{memory.id}/edit", data={"content": "Due 14 June."}, headers=HTMX)).text
+        assert texts_on(body) == ["Due 14 June."]
+        assert "<html" not in body
+
+    @pytest.mark.parametrize("headers", [{}, HTMX])
+    async def test_shows_both_texts_when_a_colleague_was_faster(
+        self, ben: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest, headers: dict[str, str]
+    ) -> None:
+        memory = await remember(backend, firm.a, "Due 12 June.", scope=Scope.MATTER, matter="HV-1001")
+        anas = await edit(backend, firm.a, memory.id, "Due 13 June, says Ana.")
+        response = await ben.post(
+            f"{MEMORIES}/{memory.id}/edit", data={"content": "Due 14 June, says Ben."}, headers=headers
+        )
+        page = page_of(response)
+        assert page.status == 409
+        assert "What stands now Due 13 June, says Ana." in page.text
+        assert "Due 14 June, says Ben.</textarea>" in page.body
+        assert f'action="{MEMORIES}/{anas.id}/edit"' in page.body
+        assert await live(backend, firm.a) == ["Due 13 June, says Ana."]
+
+    async def test_loses_nothing_when_the_memory_was_deleted_meanwhile(
+        self, ana: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        memory = await remember(backend, firm.a, "Due 12 June.")
+        await archive(backend, firm.a, memory.id)
+        page = page_of(await ana.post(f"{MEMORIES}/{memory.id}/edit", data={"content": "Due 14 June."}))
+        assert page.status == 409
+        assert "This memory was deleted while you were editing it." in page.text
+        assert "Due 14 June.</textarea>" in page.body
+
+    @pytest.mark.parametrize("headers", [{}, HTMX])
+    async def test_says_what_is_wrong_with_the_new_text(
+        self, ana: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest, headers: dict[str, str]
+    ) -> None:
+        memory = await remember(backend, firm.a, "Short.")
+        long = "long " * 500
+        page = page_of(await ana.post(f"{MEMORIES}/{memory.id}/edit", data={"content": long}, headers=headers))
+        assert page.status == 422
+        assert "a memory holds at most 2000" in page.text
+        assert long in page.body
+        assert await live(backend, firm.a) == ["Short."]
+
+    async def test_by_a_rule_of_the_lawyers_own_is_refused(
+        self, ana: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        memory = await remember(backend, firm.a, "Harmless.")
+        await create_rule(backend, firm.a, NEVER_REMEMBER, None, None, "salary")
+        page = page_of(await ana.post(f"{MEMORIES}/{memory.id}/edit", data={"content": "My salary."}))
+        assert page.status == 422
+        assert "mentions “salary”" in page.text
+        assert await live(backend, firm.a) == ["Harmless."]
+
+    async def test_that_was_cancelled_shows_what_stands_now(
+        self, ana: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        memory = await remember(backend, firm.a, "Old.")
+        await edit(backend, firm.a, memory.id, "New.")
+        assert texts_on((await ana.get(f"{MEMORIES}/{memory.id}", headers=HTMX)).text) == ["New."]
+
+
+class TestDeleting:
+    async def test_is_done_at_once_and_undone_from_the_page_that_follows(
+        self, ana: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        memory = await remember(backend, firm.a, "Due 12 June.")
+        response = await ana.post(f"{MEMORIES}/{memory.id}/delete")
+        assert await live(backend, firm.a) == []
+        page = page_of(await ana.get(response.headers["Location"]))
+        assert "Deleted Due 12 June. Undo" in page.text
+        await ana.post(f"{MEMORIES}/{memory.id}/restore")
+        assert await live(backend, firm.a) == ["Due 12 June."]
+
+    async def test_in_place_leaves_undo_where_the_row_was(
+        self, ana: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        memory = await remember(backend, firm.a, "Due 12 June.")
+        deleted = page_of(await ana.post(f"{MEMORIES}/{memory.id}/delete", headers=HTMX))
+        assert deleted.text == "Deleted Due 12 June. Undo"
+        assert "autofocus" in deleted.body
+        restored = (await ana.post(f"{MEMORIES}/{memory.id}/restore", headers=HTMX)).text
+        assert texts_on(restored) == ["Due 12 June."]
+
+    async def test_of_what_a_colleague_just_changed_shows_the_change_and_deletes_nothing(
+        self, ben: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        memory = await remember(backend, firm.a, "Due 12 June.", scope=Scope.MATTER, matter="HV-1001")
+        await edit(backend, firm.a, memory.id, "Due 13 June.")
+        response = await ben.post(f"{MEMORIES}/{memory.id}/delete", headers=HTMX)
+        assert response.status_code == 409
+        assert texts_on(response.text) == ["Due 13 June."]
+        assert await live(backend, firm.a) == ["Due 13 June."]
+
+
+class TestHistory:
+    async def test_shows_every_version_with_who_and_when(
+        self, ben: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        memory = await remember(backend, firm.a, "Due 12 June.", scope=Scope.MATTER, matter="HV-1001")
+        new = await edit(backend, firm.b, memory.id, "Due 14 June.")
+        await archive(backend, firm.a, new.id)
+        for headers in ({}, HTMX):
+            text = page_of(await ben.get(f"{MEMORIES}/{memory.id}/history", headers=headers)).text
+            assert text.index("Due 14 June.") < text.index("Due 12 June.")
+            assert "Deleted just now by Ben Okafor" in text
+            assert "deleted just now by Ana Ruiz" in text
+            assert "Replaced just now by Ana Ruiz" in text
+
+
+class TestIdsOfOthers:
+    async def test_answer_as_ids_that_do_not_exist(
+        self, ben: httpx2.AsyncClient, rhea: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        personal = await remember(backend, firm.a, "Ana's own.")
+        shared = await remember(backend, firm.a, "On the matter.", scope=Scope.MATTER, matter="HV-1001")
+        for client, memory in ((ben, personal), (rhea, personal), (rhea, shared)):
+            for headers in ({}, HTMX):
+                assert await _answers(client, memory.id, headers) == await _answers(client, new_id(), headers)
+        assert (await get_memory(backend, firm.a, personal.id)).status == Status.ACTIVE
+        assert (await get_memory(backend, firm.a, shared.id)).content == "On the matter."
+
+    async def test_make_no_difference_to_a_link(
+        self, rhea: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        memory: Memory = await remember(backend, firm.a, "Ana's own.")
+        theirs, none = memory.id, new_id()
+        bodies = [(await rhea.get(f"{MEMORIES}?highlight={each}")).text for each in (theirs, none)]
+        assert bodies[0].replace(str(theirs), "") == bodies[1].replace(str(none), "")
+
+
+async def _answers(client: httpx2.AsyncClient, memory_id: UUID, headers: dict[str, str]) -> list[tuple[int, str]]:
+    path = f"{MEMORIES}/{memory_id}"
+    form = {"content": "Taken over."}
+    replies = [
+        await client.get(path, headers=headers),
+        await client.get(f"{path}/edit", headers=headers),
+        await client.get(f"{path}/history", headers=headers),
+        await client.post(f"{path}/edit", data=form, headers=headers),
+        await client.post(f"{path}/delete", headers=headers),
+        await client.post(f"{path}/restore", headers=headers),
+    ]
+    assert {reply.status_code for reply in replies} == {404}
+    return [(reply.status_code, reply.text.replace(str(memory_id), "")) for reply in replies]
