@@ -17,6 +17,8 @@ from north.settings import Settings
 def temporary_north(embedder: str = "local") -> Iterator[tuple[Settings, Place, EmbeddedServer]]:
     """A migrated database on an embedded server, with the settings that every server on it should have."""
     with tempfile.TemporaryDirectory(prefix="north-bench-") as folder:
-        settings = Settings(data_dir=Path(folder), database_url=None, secret_key=None, model="offline", embedder=embedder)
+        settings = Settings(
+            data_dir=Path(folder), database_url=None, secret_key=None, model="offline", embedder=embedder
+        )
         with embedded(settings.data_dir) as server:
             yield settings, prepare(server, settings), server

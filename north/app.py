@@ -21,6 +21,7 @@ from north.db.canary import check_isolation
 from north.db.connect import Database
 from north.db.jobs import Jobs
 from north.errors import EmbedderUnavailable, Misconfigured
+from north.mcp.site import add_mcp
 from north.memory.backend import Backend
 from north.memory.embedding import Backlog
 from north.settings import Settings
@@ -89,7 +90,7 @@ async def _load(embedder: Embedder) -> None:
 
 
 def make_app(settings: Settings, place: Place, *, worker: bool = False) -> FastAPI:
-    """The web pages, the REST API and the operator's endpoints as one ASGI application.
+    """The web pages, the REST API, MCP and the operator's endpoints as one ASGI application.
 
     Args:
         settings: what the operator set.
@@ -116,5 +117,6 @@ def make_app(settings: Settings, place: Place, *, worker: bool = False) -> FastA
     app.state.assistant = assistant
     app.mount("/api", make_api(backend, assistant))
     add_operations(app)
+    add_mcp(app, backend, settings)
     add_web(app)
     return app

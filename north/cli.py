@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import sys
 from typing import Annotated
 
 import structlog
@@ -35,7 +37,7 @@ app = typer.Typer(
 def _north(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(20),
-        logger_factory=structlog.PrintLoggerFactory(),
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),  # scripts read what commands print on stdout
     )
     if version:
         typer.echo(f"north {__version__}")
@@ -165,9 +167,12 @@ def token_create(
 
 @app.command()
 @plain_errors
-def doctor(data_dir: DataDir = None, as_json: Json = False) -> None:
-    """Check versions, roles, isolation, embedder, model, port and disk: one line each, fine or what to do."""
-    findings = diagnose(settings_with(data_dir=data_dir))
+def doctor(data_dir: DataDir = None, port: Port = None, host: Host = None, as_json: Json = False) -> None:
+    """Check versions, roles, isolation, embedder, model, port and disk: one line each, fine or what to do.
+
+    Exits with 1 when there is something to do. It changes nothing.
+    """
+    findings = diagnose(settings_with(data_dir=data_dir, port=port, host=host))
     if as_json:
         typer.echo(json.dumps([finding.as_json() for finding in findings]))
     else:
@@ -182,4 +187,6 @@ app.add_typer(database_commands, name="db")
 
 def main() -> None:
     """The entry point of the `north` command."""
+    # Ended by a supervisor as by Ctrl-C: in order, so that no embedded server is left running.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     app()

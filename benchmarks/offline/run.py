@@ -3,6 +3,10 @@
 Reads `sentences.jsonl`, one message a line: `text`, `matter` (whether it is said on a matter), `category` and
 `expect`, the list of {kind, type, scope} that it should lead to, empty when nothing may be kept. Precision and
 recall count messages: kept at all, or not. Type and scope are counted on the saves among the rightly kept.
+
+The sentences came in four rounds (`round`), each written before the rules had seen any of it. What the rules scored
+on a round when it was new tells how they do on sentences that nobody has tuned them to; the figures that this prints
+do not. Precision and recall when new: round 2 0.82 and 0.62, round 3 0.97 and 0.83, round 4 0.96 and 0.86.
 """
 
 from __future__ import annotations

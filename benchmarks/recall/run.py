@@ -30,7 +30,7 @@ from north.access.firms import add_user, create_firm
 from north.app import make_backend, opened
 from north.memory.backend import Backend
 from north.memory.matters import create_matter
-from north.memory.ranking import WEIGHTS, Weights
+from north.memory.ranking import Weights
 from north.memory.recall import rank_buckets, recall
 from north.memory.save import save
 from north.model import AlreadyKnown, Caller, Origin, Saved

@@ -84,7 +84,7 @@ def log_fault(error: BaseException, request: Request) -> InternalError:
         route=route_of(request),
         error=" < ".join(type(cause).__qualname__ for cause in causes),
         sqlstate=next((cause.sqlstate for cause in causes if hasattr(cause, "sqlstate")), None),
-        frames=[f"{frame.filename}:{frame.lineno} {frame.name}" for frame in _frames(causes[-1])],
+        frames=[f"{frame.filename}:{frame.lineno} {frame.name}" for cause in causes for frame in _frames(cause)],
     )
     return InternalError(request_id=request_id)
 

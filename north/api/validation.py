@@ -74,5 +74,4 @@ def _sentence(each: Mapping[str, Any]) -> str:
 
 def _field(each: Mapping[str, Any]) -> str:
     """The path of a field below the body or the query, cut short: an unknown field's name may be anything."""
-    place = ".".join(str(part) for part in each["loc"][1:]) or WHOLE
-    return place.encode("utf-8", "replace").decode()[:FIELD_SHOWN]
+    return (".".join(str(part) for part in each["loc"][1:]) or WHOLE)[:FIELD_SHOWN]

@@ -7,11 +7,12 @@ from typing import Any
 from uuid import UUID
 
 from north.db.connect import Row, Transaction
-from north.errors import ContentEmpty, ContentNotText, MessageTooLong, ThreadNotFound
+from north.errors import ContentEmpty, MessageTooLong, ThreadNotFound
 from north.memory.backend import Backend
 from north.memory.input import check_line, like_patterns
 from north.memory.matters import matter_in
 from north.memory.rows import memories_by_id
+from north.memory.text import check_storable
 from north.model import Caller, Matter, Memory, Message, Thread, new_id
 
 MESSAGES_SHOWN = 400
@@ -33,7 +34,7 @@ async def create_thread(backend: Backend, caller: Caller, matter: str | None) ->
 
 
 async def list_threads(backend: Backend, caller: Caller, limit: int = 50, query: str | None = None) -> list[Thread]:
-    """The lawyer's threads without their messages, the last used first; with a query, those whose title has its words."""
+    """The lawyer's threads without messages, the last used first; with a query, those whose title has its words."""
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
         rows = await transaction.fetch("threads.listed", patterns=like_patterns(query), limit=limit)
     return [_to_thread(row) for row in rows]
@@ -99,8 +100,7 @@ def check_message(text: str) -> str:
     message = text.replace("\r\n", "\n").strip()
     if not message:
         raise ContentEmpty("The message is empty. Type something and send it again.")
-    if "\0" in message or any("\ud800" <= character <= "\udfff" for character in message):
-        raise ContentNotText(what="NUL character or a lone surrogate")
+    check_storable(message)
     if len(message) > MESSAGE_LIMIT:
         raise MessageTooLong(length=len(message), limit=MESSAGE_LIMIT)
     return message

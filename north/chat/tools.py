@@ -96,7 +96,7 @@ async def save_memory(
             return turn.refuse(f"Not saved: your rule “{describe(rule)}” forbids it.")
         case RefusedByWall(source):
             return turn.refuse(
-                f"Not saved for the matter: this conversation has read from {source}, so it may only save personal memory."
+                f"Not saved for the matter: this conversation has read from {source} and may only save personal memory."
             )
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Annotated, ParamSpec
 
 import typer
+from pydantic import ValidationError
 
-from north.errors import NorthError
+from north.errors import Misconfigured, NorthError
 from north.settings import Settings, read_settings
 
 Parameters = ParamSpec("Parameters")
@@ -44,11 +45,20 @@ def plain_errors(command: Callable[Parameters, None]) -> Callable[Parameters, No
 
 
 def settings_with(**options: object) -> Settings:
-    """The settings, with the options that were given."""
+    """The settings, with the options that were given.
+
+    Raises:
+        Misconfigured: with what is wrong about each; values are not quoted, since some are secrets.
+    """
     try:
         return read_settings(**options)
-    except ValueError as error:
-        raise typer.BadParameter(f"a setting cannot be used: {error}") from None
+    except ValidationError as error:
+        wrong = [f"{_setting(str(each['loc'][0]))}: {each['msg']}" for each in error.errors(include_input=False)]
+        raise Misconfigured(reason="; ".join(wrong)) from None
+
+
+def _setting(field: str) -> str:
+    return f"NORTH_{field.upper()}" if field in Settings.model_fields else field
 
 
 def say(as_json: bool, sentence: str, values: dict[str, object]) -> None:

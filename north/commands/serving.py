@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import signal
 import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import typer
 import uvicorn
@@ -15,6 +17,8 @@ import uvicorn
 from north.access.demo import DEMO_FIRMS, seed_demo
 from north.app import Place, make_app, make_backend, opened
 from north.commands.place import demo_password, prepare, ready_place
+from north.db.canary import check_isolation
+from north.db.connect import Database
 from north.db.embedded import embedded
 from north.errors import Misconfigured, PortInUse
 from north.settings import Settings
@@ -70,6 +74,15 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._ready = ready
 
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop, and at a second Ctrl-C at once.
+
+        Unlike uvicorn's own, it does not raise the signal again afterwards: what was asked for has been done, so what
+        stands around the server is closed in order, and the exit code is 0.
+        """
+        self.force_exit = self.force_exit or (self.should_exit and sig == signal.SIGINT)
+        self.should_exit = True
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
@@ -97,6 +110,7 @@ def serve(settings: Settings) -> None:
     """The web server alone, on the configured database."""
     listener = listening_socket(settings)
     with listener, ready_place(settings) as place:
+        asyncio.run(_check(place))
         serve_on(
             listener,
             settings,
@@ -104,6 +118,16 @@ def serve(settings: Settings) -> None:
             worker=False,
             ready=lambda: typer.echo(f"North is serving at {settings.address}. Press Ctrl-C to stop."),
         )
+
+
+async def _check(place: Place) -> None:
+    """Refuse with a sentence what would otherwise fail within the web server."""
+    database = Database(place.database_url, size=1)
+    await database.open()
+    try:
+        await check_isolation(database)
+    finally:
+        await database.close()
 
 
 def _welcome(settings: Settings, password: str) -> str:

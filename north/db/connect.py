@@ -123,14 +123,14 @@ class Database:
             LostRace: another transaction wrote first; nothing of this one was written.
         """
         try:
-            async with (
-                self.connection() as connection,
-                connection.pipeline(),
-                connection.transaction(),
-            ):
+            # Not connection.transaction(), which in a pipeline waits for its BEGIN and for its COMMIT. What raises here
+            # leaves the transaction open, and the pool's connection rolls it back.
+            async with self.connection() as connection, connection.pipeline():
                 transaction = Transaction(connection, organization_id, user_id)
+                await transaction.send("tenant.begin")
                 await transaction.send("tenant.bind")
                 yield transaction
+                await transaction.send("tenant.commit")
         except psycopg.errors.UniqueViolation as error:
             raise LostRace(error.diag.constraint_name) from error
 

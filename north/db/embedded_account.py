@@ -91,9 +91,8 @@ def hand_over(path: Path, account: Account | None) -> None:
     """Give what root has made, or restored from a backup, to the account; leave anybody else's alone."""
     if account is None or path.lstat().st_uid != 0:
         return
-    for folder, _, files in os.walk(path):
-        for each in (Path(folder), *(Path(folder, file) for file in files)):
-            os.chown(each, account.uid, account.gid, follow_symlinks=False)
+    for each in (*path.rglob("*"), path):  # itself last: if this is cut off, the next time begins it again
+        os.chown(each, account.uid, account.gid, follow_symlinks=False)
 
 
 def programs_for(account: Account | None) -> Path:

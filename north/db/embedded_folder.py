@@ -81,7 +81,7 @@ def read_credentials(data_dir: Path) -> Credentials:
 
     Raises `DataFolderUnusable` when the file is missing, unreadable or damaged.
     """
-    folder = Folder(data_dir)
+    folder = Folder(data_dir.expanduser())
     with explained(data_dir):
         try:
             return Credentials(**json.loads(folder.credentials.read_text(encoding="utf-8")))

@@ -28,6 +28,7 @@ SETTINGS = {
     "cluster_name": "north",
     "shared_buffers": "128MB",
     "max_connections": "100",
+    "unix_socket_permissions": "0700",
     "fsync": "on",
     "synchronous_commit": "on",
     "jit": "off",
@@ -66,6 +67,7 @@ def initialise(folder: Folder, account: Account | None, password: str) -> None:
     with tempfile.TemporaryDirectory() as private:
         # On Unix initdb reads the password from its input: a file that was opened for it has no path to walk.
         password_file = Path(private, "password")
+        password_file.touch(mode=0o600)
         password_file.write_text(password, encoding="utf-8")
         with password_file.open("rb") as opened:
             hand_over(password_file, account)
@@ -150,9 +152,7 @@ def _serves(pid: int, postgres: Path) -> bool:
     """Whether this process is a Postgres that works in that PGDATA; a pid alone may be anybody's by now."""
     try:
         process = psutil.Process(pid)
-        if process.status() == psutil.STATUS_ZOMBIE or not process.name().startswith("postgres"):
-            return False
-        return postgres.samefile(process.cwd())
+        return process.name().startswith("postgres") and postgres.samefile(process.cwd())
     except (psutil.NoSuchProcess, psutil.AccessDenied, FileNotFoundError):
         return False
 

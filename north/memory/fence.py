@@ -69,10 +69,11 @@ def clean(text: str, limit: int | None = None) -> str:
 
 
 def _section(tag: str, attribute: str, memories: Sequence[Memory]) -> str:
-    lines = [_line(memory) for memory in memories] or [_NOTHING]
+    lines = [line(memory) for memory in memories] or [_NOTHING]
     return "\n".join([f"<{tag}{attribute}>", *lines, f"</{tag}>"])
 
 
-def _line(memory: Memory) -> str:
+def line(memory: Memory) -> str:
+    """One memory as the fence shows it, on one line, for texts that name single memories."""
     content = clean(memory.content, _CONTENT_LIMIT) or _UNREADABLE
     return f"- [{memory.id}] ({memory.type.value}, {memory.created_at.date().isoformat()}) {content}"

@@ -74,6 +74,8 @@ async def add_matter(backend: Backend, organization_id: UUID, user_id: UUID | No
     """Open a matter for a firm; the operator does so for nobody in particular. Raises as `create_matter`."""
     number = check_line(number, "matter number", NUMBER_LIMIT)
     name = check_line(name, "matter name", NAME_LIMIT)
+    if id_in(number):  # it could be another matter's id, and then both would be meant
+        raise InvalidInput(reason="a matter number cannot look like an id")
     try:
         async with backend.database.tenant(organization_id, user_id) as transaction:
             row = await transaction.first("matters.insert_matter", id=new_id(), number=number, name=name)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass
 from uuid import UUID
 
 import structlog
@@ -20,7 +19,7 @@ from north.errors import EmbedderUnavailable, InvalidInput, MatterNotFound
 from north.memory.backend import Backend
 from north.memory.fence import fence
 from north.memory.matters import check_matter_reference, id_in
-from north.memory.ranking import Candidate, Extremes, rank
+from north.memory.ranking import RECENCY_HALF_LIFE_DAYS, STANDING_TYPES, WEIGHTS, Weights
 from north.memory.rows import to_memory
 from north.memory.terms import query_terms
 from north.model import Caller, Memory, Origin, Recall, Recalled, Scope, new_id
@@ -42,6 +41,7 @@ class Injection:
 
     text: str
     memories: tuple[Memory, ...]
+    matter_number: str | None = None
 
 
 async def recall(backend: Backend, caller: Caller, query: str, matter: str | None = None, limit: int = 12) -> Recall:
@@ -84,7 +84,7 @@ async def inject(backend: Backend, caller: Caller, query: str | None, matter: st
         [hit.memory for hit in found.matter if hit.memory.id in chosen],
         found.matter_number,
     )
-    return Injection(text, tuple(memory for memory in found.memories if memory.id in chosen))
+    return Injection(text, tuple(memory for memory in found.memories if memory.id in chosen), found.matter_number)
 
 
 async def briefing(backend: Backend, caller: Caller, matter: str | None) -> Injection:
@@ -109,31 +109,37 @@ def _within(budget: int, hits: Sequence[Recalled]) -> set[UUID]:
     return chosen
 
 
-async def rank_buckets(backend: Backend, caller: Caller, query: str, matter: str | None, limit: int) -> Recall:
+async def rank_buckets(
+    backend: Backend, caller: Caller, query: str, matter: str | None, limit: int, weights: Weights = WEIGHTS
+) -> Recall:
     """Both buckets, ranked, in one round trip; notes no use."""
     reference = check_matter_reference(matter) if matter else None
     vector, _ = await asyncio.gather(
         _query_vector(backend, query), backend.backlog.settled(caller.organization_id, FRESH_VECTOR_SECONDS)
     )
-    asked = {
-        "terms": query_terms(query),
-        "query_vector": vector,
-        "embedding_model": backend.embedder.name,
-        "candidates": limit if limit == LIMIT else 4 * limit + 20,
-    }
+    place = {"matter": reference, "matter_id": id_in(reference) if reference else None}
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
-        personal = await transaction.send("recall.bucket", bucket=caller.user_id, matter=None, matter_id=None, **asked)
-        if reference is not None:
-            place = {"matter": reference, "matter_id": id_in(reference)}
-            found = await transaction.send("matters.find", **place)
-            of_matter = await transaction.send("recall.bucket", bucket=None, **place, **asked)
-    own = _ranked(await personal.fetchall(), caller, limit)
-    if reference is None:
-        return Recall(personal=own)
-    row = await found.fetchone()
-    if row is None:
+        found = await transaction.send("matters.find", **place) if reference else None
+        best = await transaction.send(
+            "recall.buckets",
+            **place,
+            **asdict(weights),
+            terms=query_terms(query),
+            query_vector=vector,
+            embedding_model=backend.embedder.name,
+            half_life_days=RECENCY_HALF_LIFE_DAYS,
+            standing_types=list(STANDING_TYPES),
+            limit=limit,
+        )
+    row = await found.fetchone() if found else None
+    if reference and row is None:
         raise MatterNotFound
-    return Recall(own, _ranked(await of_matter.fetchall(), caller, limit), row["number"])
+    hits = [_recalled(row, caller) for row in await best.fetchall()]
+    return Recall(
+        personal=tuple(hit for hit in hits if hit.memory.scope is Scope.USER_PRIVATE),
+        matter=tuple(hit for hit in hits if hit.memory.scope is Scope.MATTER),
+        matter_number=row["number"] if row else None,
+    )
 
 
 async def _query_vector(backend: Backend, query: str) -> str | None:
@@ -147,12 +153,8 @@ async def _query_vector(backend: Backend, query: str) -> str | None:
     return vector_text(vector)
 
 
-def _ranked(rows: Sequence[Row], caller: Caller, limit: int) -> tuple[Recalled, ...]:
-    if not rows:
-        return ()
-    extremes = Extremes(rows[0]["highest_bm25"], rows[0]["lowest_cosine"], rows[0]["highest_cosine"])
-    candidates = [Candidate(to_memory(row, caller), row["bm25"], row["cosine"]) for row in rows]
-    return rank(candidates, extremes, datetime.now(UTC), limit)
+def _recalled(row: Row, caller: Caller) -> Recalled:
+    return Recalled(to_memory(row, caller), row["score"], row["cosine"])
 
 
 async def note_uses(

@@ -14,7 +14,6 @@ from uuid import UUID
 
 from north.db.connect import LostRace, Transaction
 from north.errors import (
-    ContentNotText,
     DatabaseBusy,
     InvalidInput,
     MatterNotAllowed,
@@ -29,7 +28,7 @@ from north.memory.matters import check_matter_reference, id_in
 from north.memory.rows import memories_by_id
 from north.memory.rules import forbidding, to_rule
 from north.memory.terms import terms
-from north.memory.text import check_content, content_key
+from north.memory.text import check_content, check_storable, content_key
 from north.memory.wall import SHARED_SCOPES
 from north.model import (
     AlreadyKnown,
@@ -117,8 +116,10 @@ def _checked(draft: Draft) -> Draft:
         raise MatterRequired
     if draft.scope is not Scope.MATTER and draft.matter:
         raise MatterNotAllowed
-    if draft.evidence and ("\0" in draft.evidence or len(draft.evidence) > EVIDENCE_LIMIT):
-        raise ContentNotText(what="NUL character or too many characters in its evidence")
+    if draft.evidence:
+        check_storable(draft.evidence)
+        if len(draft.evidence) > EVIDENCE_LIMIT:
+            raise InvalidInput(reason=f"the evidence has more than {EVIDENCE_LIMIT} characters")
     return Draft(
         content=check_content(draft.content),
         type=draft.type,

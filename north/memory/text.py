@@ -68,10 +68,7 @@ def check_content(text: str) -> str:
         ContentEmpty: nothing of it can be seen.
         ContentTooLong: with `length` and `limit`.
     """
-    if "\0" in text:
-        raise ContentNotText(what="NUL character")
-    if _SURROGATE.search(text):
-        raise ContentNotText(what="lone surrogate")
+    check_storable(text)
     # Composing takes quadratic time on stacks of marks, so what is hopelessly long is refused before it.
     length = len(_one_line_end(text).strip())
     if length > CONTENT_LIMIT * _COMPOSED_FROM_AT_MOST:
@@ -82,6 +79,14 @@ def check_content(text: str) -> str:
     if not visible(content):
         raise ContentEmpty
     return content
+
+
+def check_storable(text: str) -> None:
+    """Raise ContentNotText when `text` holds a NUL, which Postgres cannot store, or half of a surrogate pair."""
+    if "\0" in text:
+        raise ContentNotText(what="NUL character")
+    if _SURROGATE.search(text):
+        raise ContentNotText(what="lone surrogate")
 
 
 def content_key(text: str) -> bytes:

@@ -111,16 +111,14 @@ class TestStart:
             assert time.monotonic() - began < 2
             assert ask(server, "select content from kept") == "Bluebook"
 
-    @pytest.mark.parametrize(
-        "name", ["with spaces", 'it\'s "quoted"', "Müller & Söhne 東京", "a,comma", "$HOME%20;x", "x" * 150]
-    )
-    def test_works_in_a_folder_of_any_name(self, initialised: Path, tmp_path: Path, name: str) -> None:
-        with embedded(copy(initialised, tmp_path / name)) as server:
-            assert setting(server, "server_version_num") is not None
-            engine = sqlalchemy.create_engine(server.superuser_url().replace("postgresql:", "postgresql+psycopg:"))
-            with engine.connect() as connection:
-                assert connection.execute(sqlalchemy.text("select 1")).scalar() == 1
-            engine.dispose()
+    def test_works_in_a_folder_of_any_name(self, data_dir: Path) -> None:
+        for name in ("with spaces", 'it\'s "quoted" $HOME;', "Söhne & 東京 %20", "a,comma", "x" * 150):
+            data_dir = data_dir.rename(data_dir.with_name(name))
+            with embedded(data_dir) as server:
+                engine = sqlalchemy.create_engine(server.superuser_url().replace("postgresql:", "postgresql+psycopg:"))
+                with engine.connect() as connection:
+                    assert connection.execute(sqlalchemy.text("select 1")).scalar() == 1
+                engine.dispose()
 
     def test_serves_several_folders_side_by_side(self, initialised: Path, tmp_path: Path) -> None:
         folders = [copy(initialised, tmp_path / name) for name in ("one", "y" * 120, "z" * 120)]
@@ -146,15 +144,14 @@ class TestStart:
         assert "ANTHROPIC_API_KEY" not in environment
         assert "PGPORT" not in environment
 
-    def test_finishes_what_a_crash_during_the_first_start_left_undone(self, tmp_path: Path) -> None:
+    def test_finishes_what_a_crash_during_the_first_start_left_undone(self, initialised: Path, tmp_path: Path) -> None:
         (tmp_path / "postgres.new").mkdir()
         (tmp_path / "postgres.new" / "half a file").touch()
+        shutil.copy(initialised / "credentials.json", tmp_path)
         with embedded(tmp_path) as server:
-            first = read_credentials(tmp_path)
-            assert setting(server, "fsync") == "on"
-        shutil.rmtree(tmp_path / "postgres")
-        with embedded(tmp_path):
-            assert read_credentials(tmp_path) == first
+            assert ask(server, "select 1") == 1
+        assert read_credentials(tmp_path) == read_credentials(initialised)
+        assert not (tmp_path / "postgres.new").exists()
 
 
 class TestPrivacy:
@@ -184,14 +181,13 @@ class TestPrivacy:
         assert setting(server, "listen_addresses") == ""
         assert psutil.Process(server.pid).net_connections("inet") == []
 
-    @pytest.mark.parametrize("name", ["short", "l" * 150])
-    def test_its_socket_lies_in_a_folder_that_only_its_user_can_enter(
-        self, initialised: Path, tmp_path: Path, name: str
-    ) -> None:
-        with embedded(copy(initialised, tmp_path / name)) as server:
-            assert server.socket_dir is not None
-            assert mode(server.socket_dir) == 0o700
-            assert server.socket_dir.stat().st_uid == psutil.Process(server.pid).uids().real
+    def test_its_socket_lies_in_a_folder_that_only_its_user_can_enter(self, data_dir: Path) -> None:
+        for name in ("short", "l" * 150):
+            data_dir = data_dir.rename(data_dir.with_name(name))
+            with embedded(data_dir) as server:
+                assert server.socket_dir is not None
+                assert mode(server.socket_dir) == 0o700
+                assert server.socket_dir.stat().st_uid == psutil.Process(server.pid).uids().real
 
     def test_a_socket_folder_that_somebody_else_has_prepared_is_refused(
         self, initialised: Path, tmp_path: Path
@@ -301,40 +297,51 @@ class TestAfterACrash:
                 assert ask(again, "select answer from kept") == 1
         assert ended(again.pid)
 
-    def test_a_lock_that_names_a_process_of_something_else_is_stale(self, data_dir: Path) -> None:
+    def test_a_lock_that_names_a_process_of_something_else_is_stale(
+        self, data_dir: Path, server: EmbeddedServer
+    ) -> None:
         start(data_dir).stop()
         owner = (data_dir / "postgres").stat()
         drop = {"user": owner.st_uid, "group": owner.st_gid} if os.geteuid() == 0 else {}
-        with subprocess.Popen(["sleep", "60"], **drop) as stranger:  # type: ignore[call-overload]  # drop as one value
-            for lock in ("postmaster.pid", ".s.PGSQL.5432.lock"):
-                (data_dir / "postgres" / lock).write_text(
-                    f"{stranger.pid}\n{data_dir}/postgres\n1796003520\n5432\n.\n\n  1 1\nready   \n"
-                )
-            assert running(data_dir) is None
-            with embedded(data_dir) as server:
-                assert server.pid != stranger.pid
-            stranger.kill()
+        with subprocess.Popen(["sleep", "60"], **drop) as sleeper:  # type: ignore[call-overload]  # drop as one value
+            for stranger in (sleeper.pid, server.pid):
+                for lock in ("postmaster.pid", ".s.PGSQL.5432.lock"):
+                    (data_dir / "postgres" / lock).write_text(
+                        f"{stranger}\n{data_dir}/postgres\n1796003520\n5432\n.\n\n  1 1\nready   \n"
+                    )
+                assert running(data_dir) is None
+                with embedded(data_dir) as started:
+                    assert started.pid != stranger
+            sleeper.kill()
+        assert ask(server, "select 1") == 1
 
-    @pytest.mark.parametrize("content", ["", "999999999\n", "rubbish\n"])
-    def test_a_damaged_lock_is_no_obstacle(self, data_dir: Path, content: str) -> None:
-        (data_dir / "postgres" / "postmaster.pid").write_text(content)
-        with embedded(data_dir) as server:
-            assert ask(server, "select 1") == 1
+    def test_a_damaged_lock_is_no_obstacle(self, data_dir: Path) -> None:
+        for content in ("", "999999999\n", "rubbish\n"):
+            (data_dir / "postgres" / "postmaster.pid").write_text(content)
+            with embedded(data_dir) as server:
+                assert ask(server, "select 1") == 1
 
 
 class TestUnusableFolders:
+    def looking_like(self, folder: Path, version: str) -> Path:
+        """A folder that carries what is looked at before a database is touched."""
+        (folder / "postgres").mkdir()
+        (folder / "postgres" / "PG_VERSION").write_text(f"{version}\n")
+        return folder
+
     def refusal(self, folder: Path) -> str:
         with pytest.raises((DataFolderUnusable, DataFolderTooNew)) as refused:
             start(folder)
         return str(refused.value)
 
-    def test_a_newer_database_is_left_alone(self, data_dir: Path) -> None:
-        (data_dir / "postgres" / "PG_VERSION").write_text("19\n")
-        assert "newer North (Postgres 19" in self.refusal(data_dir)
+    def test_a_newer_database_is_left_alone(self, tmp_path: Path) -> None:
+        assert "newer North (Postgres 19" in self.refusal(self.looking_like(tmp_path, "19"))
+        assert not (tmp_path / "credentials.json").exists()
 
-    def test_an_older_database_is_left_alone_with_advice(self, data_dir: Path) -> None:
-        (data_dir / "postgres" / "PG_VERSION").write_text("16\n")
-        assert "pg_dump" in self.refusal(data_dir)
+    def test_an_older_database_is_left_alone_with_advice(self, tmp_path: Path) -> None:
+        message = self.refusal(self.looking_like(tmp_path, "16"))
+        assert "Postgres 16" in message
+        assert "Dump it with pg_dump" in message
 
     def test_a_folder_with_other_files_is_left_alone(self, tmp_path: Path) -> None:
         (tmp_path / "postgres").mkdir()
@@ -366,14 +373,13 @@ class TestUnusableFolders:
             subprocess.run(["umount", tmp_path], check=True)
 
     @pytest.mark.parametrize("content", ["{", "[]", '{"postgres": "x"}', "null"])
-    def test_damaged_credentials_are_called_that(self, data_dir: Path, content: str) -> None:
-        (data_dir / "credentials.json").write_text(content)
-        assert "credentials.json is damaged" in self.refusal(data_dir)
+    def test_damaged_credentials_are_called_that(self, tmp_path: Path, content: str) -> None:
+        (tmp_path / "credentials.json").write_text(content)
+        assert "credentials.json is damaged" in self.refusal(self.looking_like(tmp_path, "18"))
 
-    def test_missing_credentials_are_never_replaced_beside_a_database(self, data_dir: Path) -> None:
-        (data_dir / "credentials.json").unlink()
-        assert "credentials.json is missing" in self.refusal(data_dir)
-        assert not (data_dir / "credentials.json").exists()
+    def test_missing_credentials_are_never_replaced_beside_a_database(self, tmp_path: Path) -> None:
+        assert "credentials.json is missing" in self.refusal(self.looking_like(tmp_path, "18"))
+        assert not (tmp_path / "credentials.json").exists()
 
     def test_credentials_of_another_folder_are_found_out_and_nothing_is_left_running(self, data_dir: Path) -> None:
         credentials = json.loads((data_dir / "credentials.json").read_text())
@@ -408,13 +414,24 @@ class TestAsRoot:
 
     def test_the_first_start_works_below_a_closed_folder_too(self, tmp_path: Path) -> None:
         (tmp_path / "closed").mkdir(mode=0o700)
-        with embedded(tmp_path / "closed" / "north") as server:
-            assert (tmp_path / "closed" / "north" / "postgres").stat().st_uid == psutil.Process(server.pid).uids().real
+        before = os.umask(0o077)
+        try:
+            server = start(tmp_path / "closed" / "north")
+        finally:
+            os.umask(before)
+        server.stop()
+        database = tmp_path / "closed" / "north" / "postgres"
+        assert database.stat().st_uid == pwd.getpwnam(embedded_account.SYSTEM_USER).pw_uid
         assert (tmp_path / "closed" / "north" / "credentials.json").stat().st_uid == 0
 
-    def test_in_a_folder_of_an_ordinary_user_everything_stays_that_user_s(self, tmp_path: Path) -> None:
+    def test_in_a_folder_of_an_ordinary_user_everything_stays_that_user_s(
+        self, initialised: Path, tmp_path: Path
+    ) -> None:
         nobody = pwd.getpwnam("nobody")
         os.chown(tmp_path, nobody.pw_uid, nobody.pw_gid)
+        shutil.copytree(initialised / "postgres", tmp_path / "postgres")
+        shutil.copy(initialised / "credentials.json", tmp_path)
+        os.chown(tmp_path / "credentials.json", nobody.pw_uid, nobody.pw_gid)
         with embedded(tmp_path) as server:
             assert psutil.Process(server.pid).uids().real == nobody.pw_uid
         assert {path.stat().st_uid for path in tmp_path.rglob("*")} == {nobody.pw_uid}

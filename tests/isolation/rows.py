@@ -89,6 +89,12 @@ FIRM_TABLES = ("organization", "app_user", "matter")
 OWNED_TABLES = tuple(table for table in TABLES if table not in FIRM_TABLES)
 
 
+def shared_row(owner: Owner) -> Columns:
+    """A memory of the lawyer's matter, which is the firm's."""
+    row = rows_of(renewed(owner))["agent_memory_candidate"]
+    return {**row, "scope": "matter", "target_user_id": None, "target_matter_id": owner.matter_id}
+
+
 def renewed(owner: Owner) -> Owner:
     """The same lawyer with ids for a second row in each table."""
     kept = {"organization_id", "user_id"}
@@ -99,7 +105,7 @@ def owner_column(table: str) -> str | None:
     """The column that names whose a row is, where rows are somebody's own."""
     if table in FIRM_TABLES:
         return None
-    return "target_user_id" if "target_user_id" in rows_of(Owner(new_id()))[table] else "user_id"
+    return "target_user_id" if table in ("agent_memory_candidate", "memory_term", "memory_use") else "user_id"
 
 
 def insert(connection: Connection[Any], table: str, columns: Columns) -> None:

@@ -111,7 +111,8 @@ class TestTables:
         }
         (kinds,) = values(
             catalog,
-            "select pg_get_constraintdef(oid) from pg_constraint where conrelid = 'lookup_key'::regclass and contype = 'c'",
+            """select pg_get_constraintdef(oid) from pg_constraint
+               where conrelid = 'lookup_key'::regclass and contype = 'c'""",
         )
         assert "ARRAY['firm'::text, 'login'::text, 'session'::text, 'token'::text, 'oauth'::text]" in kinds
 
@@ -120,7 +121,8 @@ class TestTables:
             catalog,
             """select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('v', 'm', 'f')
                union all select rulename from pg_rules where schemaname = 'public'
-               union all select tgname from pg_trigger where not tgisinternal and tgrelid::regclass::text not like 'procrastinate%'
+               union all select tgname from pg_trigger
+                   where not tgisinternal and tgrelid::regclass::text not like 'procrastinate%'
                union all select proname from pg_proc where pronamespace = 'public'::regnamespace and prosecdef
                union all select inhrelid::regclass::text from pg_inherits where inhrelid in (
                    select oid from pg_class where relnamespace = 'public'::regnamespace)""",
@@ -212,7 +214,9 @@ class TestRoles:
         owned = """select objid from pg_shdepend where deptype = 'o'
                    and refobjid in ('north_app'::regrole, 'scheduler_role'::regrole)"""
         assert values(catalog, owned) == []
-        create = "select has_schema_privilege(r, 'public', 'create') from unnest(array['north_app', 'scheduler_role']) r"
+        create = (
+            "select has_schema_privilege(r, 'public', 'create') from unnest(array['north_app', 'scheduler_role']) r"
+        )
         assert values(catalog, create) == [False, False]
 
     def test_the_owner_itself_is_walled_and_cannot_log_in(self, catalog: Catalog) -> None:
@@ -230,9 +234,7 @@ class TestRoles:
                where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and a.grantee <> c.relowner"""
         ):
             granted.setdefault((row["grantee"], row["relname"]), set()).add(row["privilege_type"])
-        jobs = {
-            ("north_app", table): {*CHANGE, "DELETE"} for table in JOB_TABLES if table.startswith("procrastinate")
-        }
+        jobs = {("north_app", table): {*CHANGE, "DELETE"} for table in JOB_TABLES if table.startswith("procrastinate")}
         assert granted == TABLE_GRANTS | jobs
 
     def test_the_grants_on_columns_are_these_and_no_others(self, catalog: Catalog) -> None:

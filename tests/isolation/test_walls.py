@@ -29,6 +29,7 @@ from tests.isolation.rows import (
     refused,
     renewed,
     rows_of,
+    shared_row,
 )
 
 every_table = pytest.mark.parametrize("table", TABLES)
@@ -41,12 +42,18 @@ def world(make_database: Callable[[], TestDatabase]) -> World:
     return filled(make_database())
 
 
-@pytest.fixture
-def application(world: World) -> Iterator[Application]:
-    """A connection as north_app; what it writes is rolled back."""
+@pytest.fixture(scope="module")
+def pooled(world: World) -> Iterator[Application]:
+    """A connection as north_app that every test reuses, as a pool does."""
     with world.connect() as connection:
         yield connection
-        connection.rollback()
+
+
+@pytest.fixture
+def application(pooled: Application) -> Iterator[Application]:
+    """The reused connection; what a test writes is rolled back."""
+    yield pooled
+    pooled.rollback()
 
 
 def owners_seen(connection: Application, table: str) -> list[tuple[UUID, UUID | None]]:
@@ -64,7 +71,7 @@ def expected(table: str, who: Owner, firm_members: int = 2) -> list[tuple[UUID, 
 
 
 def rows_affected(connection: Application, table: str, statement: str, *parameters: object) -> int:
-    return connection.execute(sql.SQL(statement).format(sql.Identifier(table)), parameters).rowcount  # type: ignore[arg-type]  # made in this file
+    return connection.execute(sql.SQL(statement).format(sql.Identifier(table)), parameters).rowcount
 
 
 def test_the_rows_of_these_tests_cover_every_walled_table(world: World) -> None:
@@ -128,6 +135,7 @@ class TestReading:
     def test_a_cached_plan_forgets_the_firm_it_was_made_for(
         self, application: Application, world: World, table: str
     ) -> None:
+        application.execute("deallocate all")
         application.execute("set plan_cache_mode = force_generic_plan")
         application.execute(sql.SQL("prepare cached as select organization_id from {}").format(sql.Identifier(table)))
         for who, members in ((world.ana, 2), (world.rita, 1), (world.ana, 2)):
@@ -258,12 +266,8 @@ class TestErrorsTellNothing:
 
 class TestSharedMemory:
     def test_matter_memory_is_the_firms_and_of_no_other(self, application: Application, world: World) -> None:
-        def shared(who: Owner) -> dict[str, Any]:
-            row = rows_of(renewed(who))["agent_memory_candidate"]
-            return {**row, "scope": "matter", "target_user_id": None, "target_matter_id": who.matter_id}
-
         bind(application, world.ana.organization_id, world.ana.user_id)
-        memory = shared(world.ana)
+        memory = shared_row(world.ana)
         insert(application, "agent_memory_candidate", memory)
         by_id = "select scope::text from agent_memory_candidate where id = %s"
         bind(application, world.ben.organization_id, world.ben.user_id)
@@ -281,3 +285,19 @@ class TestSharedMemory:
             (scope, world.ben.matter_id if scope == "matter" else None, world.ana.memory_id),
         )
         assert changed.rowcount == 0
+
+
+class TestEachWallHoldsAlone:
+    """Either policy on memories keeps colleagues apart when somebody takes the other away."""
+
+    @pytest.mark.parametrize("table", ["agent_memory_candidate", "memory_term", "memory_use"])
+    @pytest.mark.parametrize(
+        "change", ["drop policy owner_wall on {}", "create policy later on {} using (true)"], ids=["dropped", "added"]
+    )
+    def test_personal_rows_stay_their_owners(self, world: World, table: str, change: str) -> None:
+        with psycopg.connect(world.database.superuser_url) as superuser:
+            rows_affected(superuser, table, change)
+            superuser.execute("set local role north_app")
+            bind(superuser, world.ana.organization_id, world.ana.user_id)
+            assert owners_seen(superuser, table) == expected(table, world.ana)
+            superuser.rollback()

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import httpx2
 import pytest
 from fastapi import FastAPI
+from pwdlib import PasswordHash
+from pwdlib.hashers.argon2 import Argon2Hasher
 from pydantic_ai.models import Model
 
 from north.access.login import log_in
@@ -68,6 +70,12 @@ def page_of(response: httpx2.Response) -> Page:
 
 
 @pytest.fixture(scope="session")
+def password_hash() -> str:
+    """A hash that is quick to verify. How slow a real one is, is not what tests of pages are about."""
+    return PasswordHash((Argon2Hasher(time_cost=1, memory_cost=64, parallelism=1),)).hash(PASSWORD)
+
+
+@pytest.fixture(scope="session")
 def app(backend: Backend) -> FastAPI:
     return web_app(backend, make_model("offline", backend.settings))
 
@@ -116,3 +124,8 @@ async def remember(
     [outcome] = await save(backend, caller, [Draft(content, type, scope, matter)])
     assert isinstance(outcome, Saved)
     return outcome.memory
+
+
+async def remember_all(backend: Backend, caller: Caller, contents: list[str]) -> None:
+    """Save many facts at once."""
+    await save(backend, caller, [Draft(content, MemoryType.FACT) for content in contents])

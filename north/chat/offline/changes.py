@@ -60,8 +60,15 @@ MOVED = re.compile(
     rf"|reduced|renamed|amended) (?:back |out |forward )?(?:from .+ )?(?:to|until|by) .*(?:{DATE}|\d|(?-i:[A-Z]))",
     re.IGNORECASE,
 )
-NO_LONGER = re.compile(r"(?:(?:I|we|our|the|my)\b|(?-i:[A-Z])).*\b(?:no longer|any ?more|any longer)\b", re.IGNORECASE)
-NOT_BUT = re.compile(r"(?:it|that|the|my|our)(?:'s|.*? (?:is|are|should be)) .+, not (?P<about>.+)$", re.IGNORECASE)
+NO_LONGER = re.compile(
+    r"(?:(?:I|we|our|the|my)\b|(?-i:[A-Z])).*\b(?:no longer\b|(?:not|\w+n't)\b.*\b(?:any ?more|any longer)$)",
+    re.IGNORECASE,
+)
+NOT_BUT = re.compile(
+    r"(?:it|that|the|my|our)(?:'s|.*? (?:is|are|should be)) .+, not (?!just|only|merely|simply|always"
+    r"|really)(?P<about>.+)$",
+    re.IGNORECASE,
+)
 STOP = re.compile(
     r"(?:stop|quit) (?:using|citing|writing|adding|putting|including|starting|ending|signing|calling|addressing"
     r"|formatting|sending|giving|abbreviating) (?P<about>(?!this|that|it |these|those|the ).+)$",

@@ -1,5 +1,4 @@
-"""The conversation as the offline assistant sees it: read anew from "
-"the messages at every request, nothing is kept."""
+"""The conversation as the offline assistant sees it: read anew from the messages at every request, nothing is kept."""
 
 from __future__ import annotations
 
@@ -41,11 +40,11 @@ class Call:
         """The memory that the tool saved, changed or deleted."""
         return _known(self.result.get("memory"))
 
-    def hits(self) -> list[tuple[float, Known]]:
-        """What a recall found, best first, with scores."""
+    def hits(self) -> list[Known]:
+        """What a recall found in both buckets, best first."""
         rows = [row for bucket in ("personal", "matter") for row in self.result.get(bucket) or ()]
-        found = [(_number(row.get("score")), _known(row)) for row in rows if isinstance(row, dict)]
-        return sorted([(score, memory) for score, memory in found if memory], key=lambda hit: -hit[0])
+        ranked = sorted((row for row in rows if isinstance(row, dict)), key=lambda row: -_number(row.get("score")))
+        return [memory for row in ranked if (memory := _known(row))]
 
     def candidates(self) -> list[Known]:
         """The memories between which an update could not choose."""

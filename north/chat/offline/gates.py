@@ -13,9 +13,9 @@ _COURTESY = re.compile(
     r"^(?:(?:hi|hello|hey|good (?:morning|afternoon|evening))(?: (?:there|north|all|again))?\s*[,.!:–—-]\s*"
     r"|(?:thanks|thank you|ok(?:ay)?|great|perfect|right|well|oh|yes|first|second|third|finally|one more thing|hallo"
     r"|hola|bonjour|in addition|additionally|again|for the record|as you know|as (?:discussed|agreed)|by the way|btw"
-    r"|for what it's worth|fwiw|(?:on|in) this (?:matter|case)|so far|personally|honestly|generally|in general|to "
-    r"be clear|as a firm|übrigens) ?[,!:–—-]\s*|(?-i:[A-Z])\w+ here ?[,–—-] ?|(?:for what it's worth|by the way|btw"
-    r"|as a firm|also|and|so|please|but|plus|then),? )",
+    r"|for what it's worth|fwiw|(?:on|in) this (?:matter|case)|so far|on another note|personally|honestly|generally"
+    r"|in general|to be clear|as a firm|übrigens) ?[,!:–—-]\s*|(?-i:[A-Z])\w+ here ?[,–—-] ?|(?:for what it's worth"
+    r"|by the way|btw|as a firm|also|and|so|please|but|plus|then),? )",
     re.IGNORECASE,
 )
 _PARTING = re.compile(

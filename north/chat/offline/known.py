@@ -1,5 +1,4 @@
-"""What the offline assistant knows: the memory in its instructions, "
-"and which of it a question or a correction means."""
+"""What the offline assistant knows: the memory in its instructions, and what of it a question or a correction means."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ address call
 decide decision agree
 """
 _GENERAL_WORDS = """
-lawyer firm tell know remember said client's always never usually thing way kind type do does should
+lawyer firm tell know remember said always never usually thing way kind type do does should
 """
 _GENERAL = frozenset(term for word in _GENERAL_WORDS.split() for term in terms(word))
 _PERSON = frozenset({"party", "identity"})

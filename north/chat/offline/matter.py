@@ -7,7 +7,20 @@ from __future__ import annotations
 
 from north.chat.offline.dates import DATE
 from north.chat.offline.patterns import table
-from north.chat.offline.vocabulary import DECIDES, DOES, DUE, IS_SO, NAME, NAMES, OF_MATTER, PARTY, PLACE, SETTLED
+from north.chat.offline.vocabulary import (
+    COMPANY,
+    DEALS,
+    DECIDES,
+    DOES,
+    DUE,
+    IS_SO,
+    NAME,
+    NAMES,
+    OF_MATTER,
+    PARTY,
+    PLACE,
+    SETTLED,
+)
 from north.model import MemoryType
 
 REFERENCE = table(
@@ -75,12 +88,15 @@ FACT = table(
             rf"{OF_MATTER}(?:'s| is| are| was| were| has been) (?:{IS_SO}|{NAME}|(?:(?:now|also|wholly|jointly"
             rf"|currently|originally) )?{SETTLED}\b)"
         ),
+        "deals": rf"{NAME} (?:also |already )?(?:{DEALS} \w|(?:is|was) an? (?:[\w-]+ ){{0,4}}?{COMPANY}\b)",
         "has": (
             rf"{OF_MATTER} (?:has|have|had) (?!asked|called|a question|questions|been|not |to |just|already (?:asked"
             rf"|called))\w"
         ),
         "does": rf"{OF_MATTER} (?:also |already |only )?{DOES} (?!you |me )\w",
-        "there is": (r"there (?:is|are|was|were) (?:an?|no|\w+) .*\b(?:in|between|under|against|on) (?:the|our) \w"),
+        "there is": (
+            r"(?!.* I )there (?:is|are|was|were) (?:an?|no|\w+) .*\b(?:in|between|under|against|on) (?:the|our) \w"
+        ),
     },
 )
 
@@ -94,8 +110,7 @@ DECISION = table(
         ),
         "chose": r"we (?:chose|picked|selected|opted for) (?!this|that|it )\w",
         "will": (
-            r"(?:we|I)(?:'re| are|'ll| will| won't|'m| am) (?:(?:now|not|no longer|also|instead) )*(?:going to "
-            r")?(?:not )?"
+            r"we(?:'re| are|'ll| will| won't|'m| am) (?:(?:now|not|no longer|also|instead) )*(?:going to )?(?:not )?"
             rf"{DECIDES}\b(?! you\b)"
         ),
         "doing": (

@@ -1,5 +1,4 @@
-"""The offline assistant as a model, so that it runs through the same "
-"agent, tools and streaming as a real one."""
+"""The offline assistant as a model, so that it runs through the same agent, tools and streaming as a real one."""
 
 from __future__ import annotations
 

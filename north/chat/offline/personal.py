@@ -46,8 +46,8 @@ IDENTITY = table(
         "named": rf"I(?:'m| am) {NAMES}(?=$|,| from | a | an | the )",
         "team": rf"I(?:'m| am) (?:in|on|with|at) (?:the|our) (?:[\w&'-]+ ){{1,4}}{TEAM}\b",
         "career": (
-            r"I (?:clerked|trained|graduated|qualified|studied|joined|was (?:admitted|called)|moved here|used to "
-            r"(?:work|clerk))\b"
+            r"I (?:clerked|graduated|qualified|(?:trained|studied) (?:at|in|as|under|law)|was (?:admitted|called)"
+            r"|joined (?:the|this|our) (?:[\w-]+ ){0,2}?(?:firm|group|team|office)|used to (?:work|clerk))\b"
         ),
         "work": (
             rf"I {ADVERBS}(?:work(?! best)|practi[cs]e|speciali[sz]e|report|live|speak|handle|lead|run|head|chair"
@@ -116,9 +116,9 @@ INSTRUCTION = table(
             r"times)\b,? \w+ \w"
         ),
         "always or never": (
-            rf"(?:{_DONT} ever|never ever|always|never|you (?:should|must|can) (?:always|never)) "
-            r"(?!mind|again|ever|funny|good|great|nice|an? |the |fun|glad|happy|worth|sure|better|say never"
-            r"|\w+(?:ing|ed)\b)\w"
+            rf"(?:{_DONT} ever|never ever|always|never|you (?:should|must) (?:always|never)) "
+            r"(?!mind|again|ever|funny|good|great|nice|an? |the |fun|glad|happy|worth|sure|better|say never|here|there"
+            rf"|ready|\w+ing\b|{NOT_A_HABIT}\b|\w+ up\b)\w"
         ),
         "whenever": (
             r"(?:whenever|every time|each time|when|if|before|after|unless) (?!.*\b(?:chance|a (?:moment|minute"
@@ -145,8 +145,8 @@ INSTRUCTION = table(
             r"(?:when|if|whenever) I (?:say|write|mention|ask for|refer to) .+, I (?:mean|want|expect|need) "
         ),
         "never in mine": (
-            rf"(?:{_DONT}|avoid|no) (?!{POINTS_AT}|my ).*\b(?:in|on|to|with|of) (?:(?:any|all) (?:of )?)?"
-            r"(?:(?:my|your|anything|everything|letters|e-?mails|memos|briefs|drafts|answers)\b)"
+            rf"(?:{_DONT}|avoid|no) (?!{POINTS_AT}|my ).*\b(?:in|on|to|with|of) (?:(?:any|all) (?:of )?)?(?:(?:(?:my"
+            rf"|your) (?:[\w-]+ ){{0,2}}?)?{WORKS}|anything|everything)\b"
         ),
         "for a kind of work": (
             r"(?:for|in|with|on) (?:my |your |all (?:my )?|any |every )?(?!the |this|that|now )(?:[\w-]+ ){0,2}?"

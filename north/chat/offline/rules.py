@@ -162,11 +162,11 @@ _NOT_THE_OLD = re.compile(r", not .+$", re.IGNORECASE)
 def _correction(sentence: _Sentence, said: str, *, changed_mind: bool) -> Recognised | None:
     """What follows "no", "actually" or "I changed my mind"."""
     if statement := _statement(sentence, said):
-        return replace(statement, kind="update", about=said)
+        return replace(statement, kind="update", about=None if changed_mind else said)
     if changes.BARE_DATE.match(said) or changes.PRONOUN_STATEMENT.match(said):
         return _recognised(sentence, said, _type_by_date(said), kind="update")
     if changed_mind and changes.ORDER.match(said) and not gates.ONE_OFF.search(said):
-        return _recognised(sentence, said, MemoryType.INSTRUCTION, kind="update", about=said)
+        return _recognised(sentence, said, MemoryType.INSTRUCTION, kind="update")
     return None
 
 

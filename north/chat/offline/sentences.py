@@ -14,7 +14,7 @@ _PASTE = re.compile(
     r"""
       ```
     | ^\ {0,3}>\s
-    | ^\W*-{2,}\s*(?:original|forwarded)\b
+    | ^[^\w\n]{0,9}-{2,9}\s*(?:original|forwarded)\b
     | ^(?:from|to|cc|sent|subject|date|re|von|an|betreff):\s
     | ^on\ [^\n]{5,90}\ wrote:\s*$
     | ^dear\ [^\n]{0,60},?\s*$
@@ -23,15 +23,15 @@ _PASTE = re.compile(
     | ^(?-i:[A-Z]{2,}(?:[ ,.&]+[A-Z]{2,}){2,})[\s.,:]*$
     | ^\#{1,6}[ ]
     | ^(?:whereas|now,?\ therefore|in\ witness\ whereof)\b
-    | ^\s*(?:article|section|clause|§)\s*[\dIVX]+\b
-    | ^\s*\d+\.\d+\.?\s+(?-i:[A-Z])
-    | ^\s*[{<][\w"/!?]
+    | ^[ \t]*(?:article|section|clause|§)\s*[\dIVX]+\b
+    | ^[ \t]*\d+\.\d+\.?\s+(?-i:[A-Z])
+    | ^[ \t]*[{<][\w"/!?]
     """,
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 _INTRODUCES_TEXT = re.compile(
     r"""
-    (?:^|[.!?\n]\s*)(?:(?:please|now|can\ you|could\ you|would\ you)\s+)*
+    (?:^|[.!?\n][ \t]*)(?:(?:please|now|can\ you|could\ you|would\ you)[ \t]+)*
     (?: here(?:'s|\ is|\ are)|below\ is|see\ below
       | (?:draft|write|rewrite|rephrase|summari[sz]e|translate|turn|convert|proofread|review|edit|explain|shorten
           |improve|fix|check|polish|reply|respond|say|type|insert|compose)\b )
@@ -72,6 +72,7 @@ def own_words(text: str) -> str:
     It ends where a quoted mail, a heading, a clause, code or a text that they introduce ("Here is the
     draft: …") begins. What follows is somebody's words, or the lawyer's in a role.
     """
+    text = text[: _OWN_WORDS_LIMIT + 1]  # a later beginning of a paste makes no difference
     plain = straight(text)
     ends = [len(text)]
     if paste := _PASTE.search(plain):

@@ -41,8 +41,9 @@ _AGREES = re.compile(
     re.IGNORECASE,
 )
 _GREETS = re.compile(r"(?:hi|hello|hey|good (?:morning|afternoon|evening)|hallo|hola|bonjour)\b", re.IGNORECASE)
-_CLOSE_ENOUGH = 0.5  # of a recalled memory's score, when it shares no word with the question
+_ASKS_WHO = re.compile(r"(?:who|what) are you\b|are you (?:an? |the )?(?:ai|bot|human|real|model|llm)\b", re.IGNORECASE)
 _QUESTIONS_LIMIT = 3
+_ANSWERS_LIMIT = 3
 
 
 def next_calls(conversation: Conversation) -> list[Call]:
@@ -55,7 +56,8 @@ def answer(conversation: Conversation) -> str:
     """What to say once all calls are made; in the first answer of a thread with what is speaking."""
     parts = [*_outcomes(conversation), *_replies(conversation)]
     said = "\n\n".join(parts) or _small_talk(conversation)
-    return f"{answers.INTRODUCTION}\n\n{said}" if conversation.is_first else said
+    introduced = not conversation.is_first or answers.INTRODUCTION in said
+    return said if introduced else f"{answers.INTRODUCTION}\n\n{said}"
 
 
 # --- calls ------------------------------------------------------------------------------------------------
@@ -76,7 +78,7 @@ def _first_calls(conversation: Conversation) -> list[Call]:
             case "forget":
                 calls.extend(_forget(conversation, item))
     for question in _questions(conversation):
-        if not _LISTS.match(question) and not answers_to(question, conversation.known):
+        if not (_LISTS.match(question) or _ASKS_WHO.match(question) or answers_to(question, conversation.known)):
             calls.append(Call("recall_memory", {"query": question}, {}))
     return calls
 
@@ -121,29 +123,29 @@ def _update(conversation: Conversation, item: Recognised) -> list[Call]:
 
 
 def _corrected(conversation: Conversation, item: Recognised) -> Known | None:
-    """The memory that a correction means: by its words, else the one "
-    "spoken of last, when it is of that sort."""
-    memories = conversation.memories
-    if item.about:
-        for said in (item.about, item.content):
-            if meant := corrected_by(said, item.type, memories):
-                return meant
-        sort = _STYLE_TYPES if item.type in _STYLE_TYPES else frozenset()
-    else:
-        sort = frozenset({item.type})
-    latest = [*_shown(conversation), *reversed(conversation.touched)]
-    same_sort = [memory for memory in latest if memory.type in sort]
-    if same_sort or item.about:
-        return same_sort[0] if same_sort else None
+    """The memory that a correction means: by its words, or else one of its sort that was just spoken of.
+
+    Nothing is changed on a guess: what a correction overwrites by mistake is lost from sight.
+    """
+    memories, shown = conversation.memories, _shown(conversation)
+    telling = [item.about, None if needs_subject(item.content) else item.content]
+    by_words = (corrected_by(said, item.type, memories) for said in telling if said)
+    meant = next((memory for memory in by_words if memory), None)
+    if meant or item.about:
+        return meant
+    if item.type in _STYLE_TYPES:
+        return next((memory for memory in shown if memory.type in _STYLE_TYPES), None)
+    same_sort = [memory for memory in (*shown, *reversed(conversation.touched)) if memory.type == item.type]
     alike = [memory for memory in memories if memory.type == item.type]
-    if len(alike) == 1:
-        return alike[0]
-    return corrected_by(item.content, item.type, memories) or (latest[0] if latest else None)
+    if same_sort or len(alike) == 1:
+        return (same_sort or alike)[0]
+    return shown[0] if item.type is MemoryType.FACT and len(shown) == 1 else None
 
 
 def _forget(conversation: Conversation, item: Recognised) -> list[Call]:
     if item.about is None:
-        return [_delete(memory) for memory in _shown(conversation) or conversation.touched[-1:]]
+        shown = _shown(conversation) or conversation.touched[-1:]
+        return [_delete(memory) for memory in shown] if len(shown) == 1 else []  # a list is no single "that"
     meant = answers_to(item.about, conversation.memories)
     if meant:
         return [_delete(meant[0])]
@@ -151,13 +153,18 @@ def _forget(conversation: Conversation, item: Recognised) -> list[Call]:
 
 
 def _searched(conversation: Conversation, item: Recognised) -> list[Known]:
-    found = (
+    about = item.about or ""
+    return [memory for memory in _found(conversation, about) if shares_words(about, memory.content)][:1]
+
+
+def _found(conversation: Conversation, query: str) -> list[Known]:
+    """What the recall for `query` found, best first."""
+    return [
         memory
         for call in conversation.done
-        if call.tool == "recall_memory" and call.arguments.get("query") == item.about
-        for _, memory in call.hits()
-    )
-    return [memory for memory in found if item.about and shares_words(item.about, memory.content)][:1]
+        if call.tool == "recall_memory" and call.arguments.get("query") == query
+        for memory in call.hits()
+    ]
 
 
 def _shown(conversation: Conversation) -> list[Known]:
@@ -188,34 +195,31 @@ def _outcomes(conversation: Conversation) -> Iterator[str]:
 
 
 def _replies(conversation: Conversation) -> Iterator[str]:
-    items = _recognised(conversation)
-    changed = any(call.tool != "recall_memory" for call in conversation.done)
-    if not changed and any(item.kind == "forget" for item in items):
+    kinds = {item.kind for item in _recognised(conversation)}
+    effective = {call.tool for call in conversation.done if call.outcome != "not_found"}
+    if "forget" in kinds and "forget_memory" not in effective:
         yield answers.WHICH_FORGET
-    if not changed and any(item.kind == "update" for item in items):
+    if "update" in kinds and not effective & {"update_memory", "save_memory"}:
         yield answers.WHICH_UPDATE
     for question in _questions(conversation):
         yield _reply(conversation, question)
 
 
 def _reply(conversation: Conversation, question: str) -> str:
+    if _ASKS_WHO.match(question):
+        return answers.INTRODUCTION
     if listing := _LISTS.match(question):
         return _list(conversation, (listing["about"] or "").lower())
     known = answers_to(question, conversation.known)
     if known:
-        return answers.from_memory(known[:_QUESTIONS_LIMIT])
-    hits = [
-        hit
-        for call in conversation.done
-        if call.tool == "recall_memory" and call.arguments.get("query") == question
-        for hit in call.hits()
-    ]
-    recalled = answers_to(question, [memory for _, memory in hits])
+        return answers.from_memory(known[:_ANSWERS_LIMIT])
+    hits = _found(conversation, question)
+    recalled = answers_to(question, hits)
     if recalled:
-        return answers.from_memory(recalled[:_QUESTIONS_LIMIT])
-    if hits and hits[0][0] >= _CLOSE_ENOUGH:
-        return answers.closest(hits[0][1])
-    return answers.NOTHING_KNOWN
+        return answers.from_memory(recalled[:_ANSWERS_LIMIT])
+    # A recall always finds something: its scores rank the memories and do not say whether the best of them fits.
+    near = [memory for memory in hits if shares_words(question, memory.content)]
+    return answers.closest(near[0]) if near else answers.NOTHING_KNOWN
 
 
 def _list(conversation: Conversation, about: str) -> str:

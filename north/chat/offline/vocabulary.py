@@ -13,10 +13,11 @@ def any_of(words: str) -> str:
 
 
 _OPENS_A_SENTENCE = """
-    we it he she they you this that these those there here the our my your his her their its a an one nobody everyone
-    everything nothing something someone what which who when where why how if then so yes no not never always please
-    also and but or as at in on for from by with to of all any some each every both only just still now today
-    tomorrow yesterday great thanks hello hi hey sure well maybe perhaps let because since until after before while than very ok
+    we it he she they you this that these those there here the our my your his her their its a an one nobody
+    everyone everything nothing something someone what which who when where why how if then so yes no not never
+    always please also and but or as at in on for from by with to of all any some each every both only just still
+    now today tomorrow yesterday great thanks hello hi hey sure well maybe perhaps let because since until after
+    before while than very ok
 """
 _NOT_A_NAME = "|".join(["I", "OK", *(word.capitalize() for word in _OPENS_A_SENTENCE.split())])
 NAME = rf"(?-i:(?!(?:{_NOT_A_NAME})\b|\w+n't\b)[A-Z][\w.'&-]*)"
@@ -134,9 +135,10 @@ THING = any_of(
 
 OF_MATTER = (
     rf"(?:(?:the|our|my|this|both) (?:[\w-]+'s? )?(?:[\w-]+ ){{0,3}}?(?:{PARTY}|{THING})(?: (?:of|at|for) [\w "
-    rf"-]{{1,30}}?)?|(?:the|our|my) (?:{PARTY}|{THING})'s? [\w-]+(?: [\w-]+){{0,2}}?|{NAMES})"
+    rf"-]{{1,30}}?)?|(?:the|our|my) (?:{PARTY}|{THING})'s? [\w-]+(?: [\w-]+){{0,2}}?|{NAME}(?: (?:& )?{NAME}){{1,4}}"
+    r"|(?:venue|liability|jurisdiction|governing law|title|plaintiff|defendant|claimant|respondent|landlord|tenant))"
 )
-"""A subject that belongs to a matter, or a proper name."""
+"""A subject that belongs to a matter, or a name of two words or more: one capital may just open a sentence."""
 
 IS_SO = any_of(
     r"""
@@ -165,11 +167,21 @@ DOES = any_of(
 )
 """What parties, contracts and courts do that is worth knowing."""
 
+DEALS = any_of(
+    """
+    owns|operates|employs|leases|leased|manufactures|acquired|signed|sold|bought|breached|terminated|supplies|supplied
+    guaranteed|guarantees|merged|distributes|imports|exports|licensed|licenses|invented|borrowed|lent|insures|insured
+    """
+)
+COMPANY = any_of(
+    "corporation|company|llc|llp|partnership|limited|gmbh|subsidiary|trust|charity|nonprofit|fund|bank|hospital"
+)
+
 DECIDES = any_of(
     """
     settle|pursue|appeal|file|drop|withdraw|arbitrate|mediate|litigate|call|depose|seek|move|plead|assert|object|waive
     sue|accept|reject|offer|counter|join|remove|proceed|go with|go to|go ahead|stay|retain|hire|use|sign|close
-    terminate|renew|disclose|argue|rely|contest|oppose|amend|challenge|raise|bring|serve|subpoena|concede|stipulate
+    terminate|renew|disclose|argue|rely|contest|oppose|amend|challenge|raise|serve|subpoena|concede|stipulate
     bifurcate|request|defend
     """
 )

@@ -131,8 +131,7 @@ def _plural(verb: str) -> str:
 
 
 def conjugated(verb: str) -> str:
-    """The third person singular of a verb's base form; past forms, "
-    "modal verbs and adverbs stay as they are."""
+    """The third person singular of a verb's base form; past forms, modal verbs and adverbs stay as they are."""
     lower = verb.lower()
     if lower in _IRREGULAR:
         return _IRREGULAR[lower]

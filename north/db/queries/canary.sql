@@ -24,17 +24,29 @@ from pg_proc p join pg_namespace n on n.oid = p.pronamespace and n.nspname = 'pu
 where p.proname in ('north_organization', 'north_user') and p.provolatile <> 's';
 
 -- name: seen
--- Whether the transaction sees a row of a firm that it is not bound to.
+-- Whether the transaction sees a row that is not its own. It is bound to no lawyer, so that it may see nothing of
+-- anybody's: of another firm nothing, of its own firm nothing personal.
 select exists (select from organization where organization_id is distinct from :organization_id)
     or exists (select from app_user where organization_id is distinct from :organization_id)
     or exists (select from matter where organization_id is distinct from :organization_id)
-    or exists (select from chat_thread where organization_id is distinct from :organization_id)
-    or exists (select from chat_message where organization_id is distinct from :organization_id)
-    or exists (select from agent_memory_candidate where organization_id is distinct from :organization_id)
-    or exists (select from memory_term where organization_id is distinct from :organization_id)
-    or exists (select from memory_use where organization_id is distinct from :organization_id)
-    or exists (select from memory_rule where organization_id is distinct from :organization_id)
-    or exists (select from access_token where organization_id is distinct from :organization_id)
+    or exists (select from agent_memory_candidate
+               where organization_id is distinct from :organization_id or scope = 'user_private')
+    or exists (select from memory_term
+               where organization_id is distinct from :organization_id or scope = 'user_private')
+    or exists (select from memory_use
+               where organization_id is distinct from :organization_id or scope = 'user_private')
+    or exists (select from user_password)
+    or exists (select from chat_thread)
+    or exists (select from chat_message)
+    or exists (select from memory_rule)
+    or exists (select from memory_rule_suggestion)
+    or exists (select from walled_consultation)
+    or exists (select from idempotency_key)
+    or exists (select from product_event)
+    or exists (select from import_batch)
+    or exists (select from import_conversation)
+    or exists (select from web_session)
+    or exists (select from access_token)
     as foreign_rows;
 
 -- name: any_firm

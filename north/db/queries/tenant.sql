@@ -1,3 +1,9 @@
+-- name: begin!
+begin;
+
+-- name: commit!
+commit;
+
 -- name: bind
 select north_bind(:organization_id, :user_id);
 

@@ -69,6 +69,8 @@ function begin(text, again) {
   running = new AbortController();
   messages.querySelector(".problem")?.remove();
   document.getElementById("welcome")?.remove();
+  document.body.classList.remove("is-new");
+  chooseMatter(false);
   composer.querySelector(".problem")?.remove();
   if (!again) {
     const yours = copyOf("your-message");
@@ -131,7 +133,14 @@ function end(answer) {
   if (atEnd) toTheEnd();
 }
 
+// The matter is chosen before the first message; if that one fails, it can still be chosen.
+function chooseMatter(possible) {
+  const choice = composer.querySelector(".composer-matter");
+  if (choice) choice.hidden = !possible;
+}
+
 function fail(text, reason) {
+  chooseMatter(true);
   const failure = copyOf("failure");
   failure.querySelector("p").textContent = reason;
   const again = failure.querySelector("form");
@@ -145,7 +154,6 @@ function enter(thread) {
   history.replaceState(null, "", thread.address);
   composer.action = `${thread.address}/messages`;
   composer.querySelector(".composer-matter")?.remove();
-  document.body.classList.remove("is-new");
   document.querySelector(".side-nav [aria-current]")?.removeAttribute("aria-current");
   const matter = document.getElementById("thread-matter");
   matter.outerHTML = thread.matter;

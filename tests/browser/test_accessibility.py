@@ -1,0 +1,99 @@
+"""Every page, in both themes and at both widths: no violation that axe finds, and nothing to scroll sideways."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped]  # it ships no types
+from playwright.async_api import Page, expect
+
+from north.access.tokens import create_token
+from north.memory.backend import Backend
+from north.memory.edit import edit
+from north.memory.rules import NEVER_REMEMBER, create_rule
+from north.model import MemoryType, Scope
+from tests.browser.conftest import Visit
+from tests.browser.pages import log_in, new_chat, say
+from tests.conftest import FirmOfTest
+from tests.web.conftest import remember
+
+WIDE = {"width": 1440, "height": 900}
+PHONE = {"width": 360, "height": 740}
+LONG = "averylongwordwithoutanybreak" * 6
+
+
+async def furnish(backend: Backend, firm: FirmOfTest) -> dict[str, str]:
+    """A firm with something on every page; answers with the addresses by name."""
+    memory = await remember(backend, firm.a, f"The client is {LONG}.", scope=Scope.MATTER, matter="HV-1001")
+    await remember(backend, firm.b, "Ben's fact on the matter.", scope=Scope.MATTER, matter="HV-1001")
+    await remember(backend, firm.a, "Never name a client in a subject line.", scope=Scope.FIRM_GLOBAL)
+    old = await remember(backend, firm.a, "I want short letters.", type=MemoryType.PREFERENCE)
+    await edit(backend, firm.a, old.id, "I want very short letters.")
+    await create_rule(backend, firm.a, NEVER_REMEMBER, Scope.USER_PRIVATE, None, f"salary {LONG}")
+    await create_token(backend, firm.a, "Claude on a laptop")
+    return {
+        "new chat": "/chat",
+        "memories": f"/settings/memory?highlight={memory.id}",
+        "nothing found": "/settings/memory?q=zzzz",
+        "edit": f"/settings/memory/{memory.id}/edit",
+        "history": f"/settings/memory/{old.id}/history",
+        "rules": "/settings/memory/rules",
+        "connections": "/settings/connections",
+        "import": "/settings/import",
+        "missing": "/nowhere",
+    }
+
+
+async def violations(page: Page) -> list[str]:
+    results: dict[str, Any] = (await Axe().run(page)).response
+    return [f"{each['id']}: {[node['html'][:160] for node in each['nodes'][:3]]}" for each in results["violations"]]
+
+
+async def sideways(page: Page) -> int:
+    """How many pixels of the page lie beyond its right edge."""
+    width: int = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    return width
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+async def test_every_page_is_usable_by_everybody(
+    visit: Visit, backend: Backend, firm: FirmOfTest, theme: str, size: dict[str, int]
+) -> None:
+    addresses = await furnish(backend, firm)
+    page = await visit(viewport=size, color_scheme=theme)
+    await page.goto("/login")
+    found = {"login": await violations(page)}
+    scrolls = {"login": await sideways(page)}
+    await log_in(page, firm.ana.email)
+    for name, address in addresses.items():
+        await page.goto(address)
+        found[name], scrolls[name] = await violations(page), await sideways(page)
+    await new_chat(page, "HV-1001")
+    await say(page, f"I always want citations in Bluebook form. {LONG}")
+    answer = await say(page, "In which form do I want citations?")
+    await answer.locator(".used summary").click()
+    found["conversation"], scrolls["conversation"] = await violations(page), await sideways(page)
+    assert {name: each for name, each in found.items() if each} == {}
+    assert {name: each for name, each in scrolls.items() if each > 0} == {}
+
+
+async def test_the_keyboard_reaches_the_content_first(visit: Visit, firm: FirmOfTest) -> None:
+    page = await visit(firm.ana)
+    await page.goto("/settings/memory")
+    await page.keyboard.press("Tab")
+    await expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    await page.keyboard.press("Enter")
+    await page.keyboard.press("Tab")
+    await expect(page.get_by_role("link", name="Memories")).to_be_focused()
+
+
+async def test_the_menu_of_a_phone_opens_and_closes_by_keyboard(visit: Visit, firm: FirmOfTest) -> None:
+    page = await visit(firm.ana, viewport=PHONE)
+    await page.goto("/chat")
+    await page.get_by_role("button", name="Open the menu").press("Enter")
+    await expect(page.get_by_role("navigation", name="Conversations")).to_be_visible()
+    assert await violations(page) == []
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("navigation", name="Conversations")).to_be_hidden()

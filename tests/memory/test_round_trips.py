@@ -1,0 +1,96 @@
+"""How often recall and save wait for Postgres, counted on the wire between them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from north.db.connect import Database
+from north.memory.backend import Backend
+from north.memory.recall import rank_buckets, recall
+from tests.conftest import FirmOfTest, TestDatabase
+from tests.memory.remembering import on_matter, personal, remember
+
+LATENCY_SECONDS = 0.03
+
+
+class Wire:
+    """A slow wire to Postgres. A round trip is what the client sends before it has heard an answer to it."""
+
+    def __init__(self) -> None:
+        self.round_trips = 0
+        self._answered = True
+
+    def asked(self) -> None:
+        self.round_trips += self._answered
+        self._answered = False
+
+    def answered(self) -> None:
+        self._answered = True
+
+
+@asynccontextmanager
+async def wired(database: TestDatabase) -> AsyncIterator[tuple[Wire, Database]]:
+    """A database of one connection, behind a wire."""
+    place = conninfo_to_dict(database.application_url)
+    if not str(place["host"]).startswith("/"):
+        pytest.skip("needs a socket")
+    wire, flows = Wire(), set[asyncio.Task[None]]()
+
+    async def up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65_536):
+            wire.asked()
+            writer.write(data)
+
+    async def down(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65_536):
+            await asyncio.sleep(LATENCY_SECONDS)  # what the client sends meanwhile belongs to the same round trip
+            wire.answered()
+            writer.write(data)
+
+    async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        socket = f"{place['host']}/.s.PGSQL.{place['port']}"
+        server_reader, server_writer = await asyncio.open_unix_connection(socket)
+        flows.update(map(asyncio.create_task, (up(reader, server_writer), down(server_reader, writer))))
+
+    listener = await asyncio.start_server(connect, "127.0.0.1")
+    port = listener.sockets[0].getsockname()[1]
+    served = Database(make_conninfo(database.application_url, host="127.0.0.1", port=port), size=1)
+    await served.open()
+    try:
+        yield wire, served
+    finally:
+        await served.close()
+        listener.close()
+        for flow in flows:
+            flow.cancel()
+        await asyncio.gather(*flows, return_exceptions=True)
+
+
+async def test_recall_waits_once_for_both_buckets_and_once_to_note_the_use(
+    backend: Backend, firm: FirmOfTest, database: TestDatabase
+) -> None:
+    await remember(backend, firm.a, personal("I cite in Bluebook form."))
+    await remember(backend, firm.a, on_matter("The client is a Delaware LLC."))
+    async with wired(database) as (wire, served):
+        slow = replace(backend, database=served)
+        wire.round_trips = 0
+        found = await rank_buckets(slow, firm.a, "the client's form", "HV-1001", 12)
+        assert len(found.memories) == 2
+        assert wire.round_trips == 1
+        await recall(slow, firm.a, "the client's form", "HV-1001")
+        assert wire.round_trips == 3
+
+
+async def test_a_save_waits_to_look_to_write_and_to_commit(
+    backend: Backend, firm: FirmOfTest, database: TestDatabase
+) -> None:
+    async with wired(database) as (wire, served):
+        wire.round_trips = 0
+        await remember(replace(backend, database=served), firm.a, on_matter("The client is a Delaware LLC."))
+        assert wire.round_trips == 3
