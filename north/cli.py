@@ -13,7 +13,7 @@ import typer
 from north import __version__
 from north.access.firms import add_user, create_firm, find_firm, find_user
 from north.access.tokens import create_token
-from north.commands import serving
+from north.commands import hosting, serving
 from north.commands.database import database_commands
 from north.commands.options import DataDir, Firm, Host, Json, Port, plain_errors, say, settings_with
 from north.commands.place import with_backend
@@ -69,6 +69,17 @@ def worker(data_dir: DataDir = None) -> None:
         await run_worker(backend, signals=True)
 
     with_backend(settings, work)
+
+
+@app.command()
+@plain_errors
+def mcp(data_dir: DataDir = None) -> None:
+    """Speak MCP over standard input and output, for a host on this machine that starts it.
+
+    NORTH_TOKEN says for whom it acts; make one with `north token create`. Hosts elsewhere connect to /mcp of `north
+    serve` instead.
+    """
+    hosting.host(settings_with(data_dir=data_dir))
 
 
 firm_commands = typer.Typer(help="Firms.", no_args_is_help=True)

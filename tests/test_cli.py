@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from north.cli import app
 from north.db.embedded_folder import Folder
 from north.db.embedded_process import find_postmaster
-from tests.commands import NORTH, SECONDS, Running, ask, environment, every_command, free_port, run_north, running_north
+from tests.commands import NORTH, SECONDS, Running, ask, environment, every_command, free_port, running_north
 
 PLAIN = {"NORTH_MODEL": "offline", "NORTH_EMBEDDER": "none"}
 
@@ -86,6 +86,14 @@ def typed(up: Up, *arguments: str, exit_code: int = 0) -> str:
     return result.stderr if exit_code else result.stdout
 
 
+def refused(*arguments: str, **settings: str) -> str:
+    """Run a command that must fail with one sentence, and return it."""
+    result = CliRunner().invoke(app, list(arguments), env=PLAIN | settings)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
 class TestUp:
     def test_it_says_where_how_and_with_which_model(self, up: Up) -> None:
         assert f"North is running at {up.address}\n" in up.banner
@@ -115,9 +123,8 @@ class TestUp:
         assert find_postmaster(Folder(tmp_path / "other").postgres) is None
 
     def test_a_port_in_use_is_one_sentence_and_nothing_is_made(self, up: Up, tmp_path: Path) -> None:
-        done = run_north("up", "--data-dir", str(tmp_path / "other"), "--port", str(up.port), cwd=tmp_path)
-        assert done.returncode == 1
-        assert done.stderr == (
+        sentence = refused("up", "--data-dir", str(tmp_path / "other"), "--port", str(up.port))
+        assert sentence == (
             f"north: Port {up.port} is already in use. Stop what uses it, or choose another with --port.\n"
         )
         assert not (tmp_path / "other").exists()
@@ -205,6 +212,16 @@ class TestStoppingAndStarting:
         assert "Traceback" not in north.output
         assert find_postmaster(postgres) is None
 
+    def test_a_start_that_is_cut_short_leaves_nothing_running(self, tmp_path: Path) -> None:
+        postgres = Folder(tmp_path / "data").postgres
+        arguments = ("up", "--data-dir", str(tmp_path / "data"), "--port", str(free_port()))
+        with running_north(*arguments, cwd=tmp_path, **PLAIN) as north:
+            while find_postmaster(postgres) is None and north.process.poll() is None:
+                time.sleep(0.01)  # nothing tells of it but the process itself
+            north.stop(signal.SIGTERM)
+        assert "Traceback" not in north.output
+        assert find_postmaster(postgres) is None
+
     @staticmethod
     def password(north: Running) -> str:
         found = re.search(r"Password +(\S+)", north.output)
@@ -222,33 +239,27 @@ class TestStoppingAndStarting:
 
 
 class TestBeforeAnythingStarts:
-    def refused(self, *arguments: str, **settings: str) -> str:
-        result = CliRunner().invoke(app, list(arguments), env=PLAIN | settings)
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert result.stderr.count("\n") == 1
-        return result.stderr
-
     def test_a_file_in_the_way_of_the_data_folder_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "data").write_text("")
         for command in (("up", "--port", str(free_port())), ("firm", "create", "harbor"), ("db", "status")):
-            sentence = self.refused(*command, "--data-dir", str(tmp_path / "data"))
+            sentence = refused(*command, "--data-dir", str(tmp_path / "data"))
             assert "is a file in the way. Move it, or choose another folder with --data-dir." in sentence
 
     def test_up_brings_its_own_postgres(self) -> None:
-        sentence = self.refused("up", NORTH_DATABASE_URL="postgresql://north_app@127.0.0.1/north")
+        sentence = refused("up", NORTH_DATABASE_URL="postgresql://north_app@127.0.0.1/north")
         assert "with NORTH_DATABASE_URL use `north serve`" in sentence
 
     def test_a_configured_database_needs_its_secret_key(self) -> None:
-        sentence = self.refused("firm", "create", "harbor", NORTH_DATABASE_URL="postgresql://north_app@127.0.0.1/north")
+        sentence = refused("firm", "create", "harbor", NORTH_DATABASE_URL="postgresql://north_app@127.0.0.1/north")
         assert "NORTH_SECRET_KEY must be set too" in sentence
 
     def test_a_host_that_is_not_of_this_machine_is_named(self, tmp_path: Path) -> None:
-        sentence = self.refused("up", "--host", "192.0.2.1", "--data-dir", str(tmp_path / "data"))
+        sentence = refused("up", "--host", "192.0.2.1", "--data-dir", str(tmp_path / "data"))
         assert "cannot listen on 192.0.2.1 port 8400" in sentence
 
     def test_a_setting_that_cannot_be_used_is_named_and_its_value_is_not_shown(self) -> None:
-        assert "NORTH_PORT: Input should be less than" in self.refused("doctor", NORTH_PORT="840000")
-        assert "sesame" not in self.refused("doctor", NORTH_PORT="sesame")
+        assert "NORTH_PORT: Input should be less than" in refused("doctor", NORTH_PORT="840000")
+        assert "sesame" not in refused("doctor", NORTH_PORT="sesame")
 
 
 COMMANDS = every_command()

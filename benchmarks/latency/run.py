@@ -19,12 +19,11 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import httpx
 import typer
 
 from benchmarks.figures import machine, milliseconds, percentile
 from benchmarks.latency.firm import Firm, fill, settle
-from benchmarks.latency.server import served
+from benchmarks.latency.server import Client, served
 from benchmarks.latency.texts import memories as memory_texts
 from benchmarks.latency.texts import questions as question_texts
 from benchmarks.temporary import temporary_north
@@ -70,7 +69,7 @@ class Measured:
 
 
 def calls(
-    backend: Backend, client: httpx.AsyncClient, firm: Firm, texts: Iterator[str], questions: Iterator[str]
+    backend: Backend, client: Client, firm: Firm, texts: Iterator[str], questions: Iterator[str]
 ) -> dict[str, Callable[[], Awaitable[object]]]:
     """What is measured, by name; each makes one call and checks that it succeeded."""
 
@@ -80,7 +79,7 @@ def calls(
             await transaction.send("tenant.alive")
 
     async def post(path: str, body: dict[str, object]) -> None:
-        (await client.post(path, json=body)).raise_for_status()
+        client.post(path, body)
 
     number = firm.matter.number
     return {
@@ -121,19 +120,15 @@ def main(
             async with opened(make_backend(settings, place)) as backend:
                 return await fill(backend, texts, memories, bucket)
 
-        async def run(firm: Firm, address: str) -> Measured:
-            headers = {"Authorization": f"Bearer {firm.token}"}
-            async with (
-                opened(make_backend(settings, place)) as backend,
-                httpx.AsyncClient(base_url=address, headers=headers, timeout=60) as client,
-            ):
-                measured = calls(backend, client, firm, texts, questions)
+        async def run(firm: Firm, port: int) -> Measured:
+            async with opened(make_backend(settings, place)) as backend:
+                measured = calls(backend, Client(port, firm.token), firm, texts, questions)
                 return Measured(firm.memories, bucket, await measure(measured, rounds))
 
         firm = asyncio.run(filled())
         settle(server)
-        with served(settings) as address:
-            report = asyncio.run(run(firm, address))
+        with served(settings) as port:
+            report = asyncio.run(run(firm, port))
     print(json.dumps(report.as_json(), indent=2) if as_json else report)
 
 

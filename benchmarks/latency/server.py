@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPConnection
 
 from north.settings import Settings
 
@@ -15,8 +17,8 @@ SERVE = "from north.cli import main; main()"
 
 
 @contextmanager
-def served(settings: Settings) -> Iterator[str]:
-    """`north serve` on the benchmark's data folder; gives its address once it answers.
+def served(settings: Settings) -> Iterator[int]:
+    """`north serve` on the benchmark's data folder; gives its port once it answers.
 
     Raises:
         RuntimeError: it ended instead.
@@ -33,9 +35,30 @@ def served(settings: Settings) -> Iterator[str]:
         try:
             if not process.stdout.readline():  # it says that it is ready
                 raise RuntimeError("the server did not start")
-            yield f"http://127.0.0.1:{port}"
+            yield port
         finally:
             process.terminate()
+
+
+class Client:
+    """One connection of a client that costs next to nothing itself: it blocks, and reads no JSON."""
+
+    def __init__(self, port: int, token: str) -> None:
+        self._connection = HTTPConnection("127.0.0.1", port, timeout=60)
+        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+
+    def post(self, path: str, body: dict[str, object]) -> bytes:
+        """The reply's body.
+
+        Raises:
+            RuntimeError: the reply is not a success.
+        """
+        self._connection.request("POST", path, json.dumps(body), self._headers)
+        response = self._connection.getresponse()
+        content = response.read()
+        if not 200 <= response.status < 300:
+            raise RuntimeError(f"{path} answered {response.status}: {content[:500]!r}")
+        return content
 
 
 def _free_port() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Response, status
@@ -11,7 +12,16 @@ from north import errors
 from north.api.callers import Running, SignedIn, known_id
 from north.api.description import failures
 from north.api.metrics import SAVES
-from north.api.shapes import MatterReference, MemoryReply, MemoryShape, RequestBody, Shape, memory_shape, memory_shapes
+from north.api.shapes import (
+    MatterReference,
+    MemoryReply,
+    MemoryShape,
+    RequestBody,
+    SessionHandle,
+    Shape,
+    memory_shape,
+    memory_shapes,
+)
 from north.memory.edit import archive, edit, history, restore
 from north.memory.listing import PAGE_LIMIT, MemoryFilter, get_memory, list_memories
 from north.memory.rules import describe
@@ -42,6 +52,7 @@ SAVING = (
     errors.IdempotencyKeyReused,
     errors.EditRefusedByRule,
     errors.EditRefusedByWall,
+    errors.SessionUnknown,
     errors.DatabaseBusy,
 )
 EDITING = (
@@ -54,6 +65,7 @@ EDITING = (
     errors.ContentNotText,
     errors.EditRefusedByRule,
     errors.EditRefusedByWall,
+    errors.SessionUnknown,
     errors.DatabaseBusy,
 )
 CHANGING = (errors.MemoryNotFound, errors.MemoryNotLive, errors.DatabaseBusy)
@@ -72,6 +84,7 @@ class NewMemory(RequestBody):
     scope: Scope = Field(description="`user_private` is yours alone; `matter` is the firm's.", examples=["matter"])
     matter: MatterReference | None = Field(default=None, description="Required for, and only for, scope `matter`.")
     confidence: Confidence = Field(default=Confidence.HIGH, description="For the record; nothing is filtered by it.")
+    session: SessionHandle = None
 
 
 class MemoryChange(RequestBody):
@@ -79,6 +92,7 @@ class MemoryChange(RequestBody):
 
     content: str | None = Field(default=None, description="The new text.")
     type: MemoryType | None = None
+    session: SessionHandle = None
 
 
 class SaveReply(Shape):
@@ -121,7 +135,7 @@ async def create(
     A rule of yours (`refused_by_rule`) or the ethical wall (`refused_by_wall`) can refuse it.
     """
     draft = Draft(new.content, new.type, new.scope, new.matter, new.confidence)
-    (outcome,) = await save(backend, caller, [draft], idempotency_key)
+    (outcome,) = await save(backend, replace(caller, session=new.session or None), [draft], idempotency_key)
     match outcome:
         case RefusedByRule(rule):
             SAVES.labels("refused_by_rule").inc()
@@ -176,7 +190,8 @@ async def edit_one(memory_id: MemoryId, change: MemoryChange, backend: Running, 
     When the version is no longer live, `conflict` carries the one that stands now as `current`.
     """
     known = known_id(memory_id, errors.MemoryNotFound)
-    return _reply(await edit(backend, caller, known, change.content, change.type))
+    acting = replace(caller, session=change.session or None)
+    return _reply(await edit(backend, acting, known, change.content, change.type))
 
 
 @router.delete("/{id}", summary="Delete a memory", responses=failures(*CHANGING))

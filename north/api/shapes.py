@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -24,6 +25,9 @@ class Shape(BaseModel):
 
 
 MatterReference = Annotated[str, Field(description="A matter's number or its id.", examples=["HV-1001"])]
+SessionHandle = Annotated[
+    str | None, Field(description="The handle that `north__briefing` gave to this session, for the ethical wall.")
+]
 
 
 class PersonShape(Shape):
@@ -156,7 +160,7 @@ def memory_shape(memory: Memory) -> MemoryShape:
     return MemoryShape.model_validate(memory)
 
 
-def memory_shapes(memories: Any) -> list[MemoryShape]:
+def memory_shapes(memories: Iterable[Memory]) -> list[MemoryShape]:
     """Memories as JSON shows them, in the order given."""
     return [MemoryShape.model_validate(memory) for memory in memories]
 

@@ -49,6 +49,9 @@ WHOLE_REQUEST_SECONDS = 300.0
 STOPPED = "stopped"
 """The `error_code` of an answer that the lawyer stopped: what had been said so far is stored."""
 
+_turns: set[asyncio.Task[None]] = set()
+"""The turns under way: the event loop alone would not keep them, and a stopped one has still to be stored."""
+
 
 @dataclass(frozen=True, slots=True)
 class Assistant:
@@ -111,14 +114,21 @@ async def stream_turn(
     began = await _begin(assistant.backend, caller, thread_id, check_message(text))
     events: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
     running = asyncio.create_task(_run(assistant, began, events), name="north-turn")
+    _turns.add(running)
+    running.add_done_callback(_ended)
     try:
         while (event := await events.get()) is not None:
             yield event
-        await running
     finally:
         running.cancel()
-        with suppress(asyncio.CancelledError):
-            await running
+        # Not `await running`: a server that is cancelled over and over would cancel the storing of the answer too.
+        await asyncio.wait([running])
+
+
+def _ended(turn: asyncio.Task[None]) -> None:
+    _turns.discard(turn)
+    if not turn.cancelled() and (error := turn.exception()):
+        log.warning("answer_not_stored", error=type(error).__name__)
 
 
 @dataclass(frozen=True, slots=True)

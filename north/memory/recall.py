@@ -77,7 +77,8 @@ async def inject(backend: Backend, caller: Caller, query: str | None, matter: st
     Raises:
         MatterNotFound: the firm has no such matter.
     """
-    found = await rank_buckets(backend, caller, (query or "")[:QUERY_LIMIT], matter, LIMIT)
+    most_lines = backend.memory_tokens // LINE_OVERHEAD_TOKENS
+    found = await rank_buckets(backend, caller, (query or "")[:QUERY_LIMIT], matter, most_lines)
     chosen = _within(backend.memory_tokens, [*found.personal, *found.matter])
     text = fence(
         [hit.memory for hit in found.personal if hit.memory.id in chosen],

@@ -57,21 +57,21 @@ async def _show(
     status: int = 200,
 ) -> Response:
     address = backend.settings.address
-    with_mcp = any(getattr(route, "path", "").startswith("/mcp") for route in request.app.routes)
     return render(
         request,
         "connections.html",
         status,
         user=user,
         tokens=await list_tokens(backend, settings_caller(user)),
-        snippets=[*(_mcp_snippets(address) if with_mcp else ()), *_rest_snippets(address)],
+        snippets=_snippets(address),
         name=name,
         error=error,
         secret=secret,
     )
 
 
-def _mcp_snippets(address: str) -> list[tuple[str, str, str]]:
+def _snippets(address: str) -> list[tuple[str, str, str]]:
+    """What to paste where, as title, explanation and text."""
     server = {"type": "http", "url": f"{address}/mcp", "headers": {"Authorization": "Bearer $NORTH_TOKEN"}}
     return [
         (
@@ -84,11 +84,6 @@ def _mcp_snippets(address: str) -> list[tuple[str, str, str]]:
             "Add this to its configuration file.",
             json.dumps({"mcpServers": {"north": server}}, indent=2),
         ),
-    ]
-
-
-def _rest_snippets(address: str) -> list[tuple[str, str, str]]:
-    return [
         (
             "REST",
             f"Every call is described at {address}/api/docs.",
@@ -96,5 +91,5 @@ def _rest_snippets(address: str) -> list[tuple[str, str, str]]:
             '  -H "Authorization: Bearer $NORTH_TOKEN" \\\n'
             '  -H "Content-Type: application/json" \\\n'
             '  -d \'{"query": "citation form"}\'',
-        )
+        ),
     ]

@@ -92,7 +92,7 @@ def uses_in_words(memory: Memory, now: datetime | None = None) -> str:
         return "listed only, not used in answers"
     if memory.uses == 0:
         return "not used yet"
-    times = "once" if memory.uses == 1 else f"{memory.uses} times"
+    times = {1: "once", 2: "twice"}.get(memory.uses, f"{memory.uses} times")
     last = f", last {short_date(memory.last_used_at, now)}" if memory.last_used_at else ""
     return f"used {times}{last}"
 

@@ -188,8 +188,8 @@ class TestServing:
         address = f"http://127.0.0.1:{port}"
 
         def north(*arguments: str) -> str:
-            done = run_north(*arguments, cwd=tmp_path, NORTH_NEW_PASSWORD="a long password", **settings)
-            assert done.returncode == 0, done.stderr
+            done = CliRunner().invoke(app, list(arguments), env=settings | {"NORTH_NEW_PASSWORD": "a long password"})
+            assert done.exit_code == 0, done.stderr
             return done.stdout
 
         with (

@@ -41,6 +41,7 @@ async def wired(database: TestDatabase) -> AsyncIterator[tuple[Wire, Database]]:
     if not str(place["host"]).startswith("/"):
         pytest.skip("needs a socket")
     wire, flows = Wire(), set[asyncio.Task[None]]()
+    writers: list[asyncio.StreamWriter] = []
 
     async def up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(65_536):
@@ -56,6 +57,7 @@ async def wired(database: TestDatabase) -> AsyncIterator[tuple[Wire, Database]]:
     async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         socket = f"{place['host']}/.s.PGSQL.{place['port']}"
         server_reader, server_writer = await asyncio.open_unix_connection(socket)
+        writers.extend((writer, server_writer))
         flows.update(map(asyncio.create_task, (up(reader, server_writer), down(server_reader, writer))))
 
     listener = await asyncio.start_server(connect, "127.0.0.1")
@@ -70,6 +72,9 @@ async def wired(database: TestDatabase) -> AsyncIterator[tuple[Wire, Database]]:
         for flow in flows:
             flow.cancel()
         await asyncio.gather(*flows, return_exceptions=True)
+        for writer in writers:
+            writer.close()
+        await asyncio.gather(*(writer.wait_closed() for writer in writers), return_exceptions=True)
 
 
 async def test_recall_waits_once_for_both_buckets_and_once_to_note_the_use(

@@ -28,6 +28,11 @@ field.addEventListener("keydown", (event) => {
   if (!running) composer.requestSubmit();
 });
 
+// What opens at the end of the page would open behind the composer.
+messages.addEventListener("toggle", (event) => {
+  if (event.target.open) event.target.scrollIntoView({ block: "nearest" });
+}, true);
+
 stopButton.addEventListener("click", () => {
   running?.abort();
   field.focus();
