@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from north.app import Place
+from north.assembly import Place
 from north.commands.place import prepare
 from north.db.embedded import EmbeddedServer, embedded
 from north.settings import Settings

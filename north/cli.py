@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
 from typing import Annotated
 
-import structlog
 import typer
 
 from north import __version__
 from north.access.firms import add_user, create_firm, find_firm, find_user
 from north.access.tokens import create_token
-from north.commands import hosting, serving
 from north.commands.database import database_commands
 from north.commands.options import DataDir, Firm, Host, Json, Port, plain_errors, say, settings_with
 from north.commands.place import with_backend
-from north.doctor import diagnose
 from north.errors import UserNotFound
+from north.logs import configure_logging
 from north.memory.backend import Backend
 from north.memory.matters import add_matter
 from north.model import Caller, Origin, User
@@ -35,10 +32,7 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def _north(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
-    structlog.configure(
-        wrapper_class=structlog.make_filtering_bound_logger(20),
-        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),  # scripts read what commands print on stdout
-    )
+    configure_logging()
     if version:
         typer.echo(f"north {__version__}")
         raise typer.Exit
@@ -48,6 +42,9 @@ def _north(version: Annotated[bool, typer.Option("--version", help="Print the ve
 @plain_errors
 def up(data_dir: DataDir = None, port: Port = None, host: Host = None) -> None:
     """Run everything on this machine: Postgres, web, API, worker, and demo firms on the first run."""
+    # The surfaces are imported by the commands that serve them, so that the others start quickly.
+    from north.commands import serving
+
     serving.up(settings_with(data_dir=data_dir, port=port, host=host))
 
 
@@ -55,6 +52,8 @@ def up(data_dir: DataDir = None, port: Port = None, host: Host = None) -> None:
 @plain_errors
 def serve(data_dir: DataDir = None, port: Port = None, host: Host = None) -> None:
     """Run the web server alone, on the database of NORTH_DATABASE_URL."""
+    from north.commands import serving
+
     serving.serve(settings_with(data_dir=data_dir, port=port, host=host))
 
 
@@ -79,6 +78,8 @@ def mcp(data_dir: DataDir = None) -> None:
     NORTH_TOKEN says for whom it acts; make one with `north token create`. Hosts elsewhere connect to /mcp of `north
     serve` instead.
     """
+    from north.commands import hosting
+
     hosting.host(settings_with(data_dir=data_dir))
 
 
@@ -183,6 +184,8 @@ def doctor(data_dir: DataDir = None, port: Port = None, host: Host = None, as_js
 
     Exits with 1 when there is something to do. It changes nothing.
     """
+    from north.doctor import diagnose
+
     findings = diagnose(settings_with(data_dir=data_dir, port=port, host=host))
     if as_json:
         typer.echo(json.dumps([finding.as_json() for finding in findings]))

@@ -17,7 +17,7 @@ from typing import Any
 import structlog
 
 from north import __version__
-from north.app import SECRET_LEAST
+from north.assembly import SECRET_LEAST
 from north.chat.models import make_model
 from north.commands.place import DATABASE, checked_url
 from north.commands.serving import listening_socket

@@ -170,6 +170,18 @@ class TokenNotFound(NotFound):
     code = "token_not_found"
 
 
+class DocumentNotFound(NotFound):
+    """There is no such document in NetDocuments, or it is not yours to see. Search for it by words of its name."""
+
+    code = "document_not_found"
+
+
+class CabinetNotFound(NotFound):
+    """There is no such cabinet in NetDocuments. Leave the cabinet out to search all of yours."""
+
+    code = "cabinet_not_found"
+
+
 # --- somebody else was there first --------------------------------------------------------------------------
 
 
@@ -252,6 +264,30 @@ class CrossSiteRequest(Refused):
     code = "cross_site_request"
 
 
+class NetDocumentsNotConnected(Refused):
+    """North is not connected to your NetDocuments account. Connect it in Settings → Connections, then ask again."""
+
+    code = "netdocuments_not_connected"
+
+
+class NetDocumentsDenied(Refused):
+    """NetDocuments does not let your account do this. Ask whoever manages the cabinet for access."""
+
+    code = "netdocuments_denied"
+
+
+class NetDocumentsDeclined(Refused):
+    """NetDocuments was not connected, because access was not given. You can start again in Settings → Connections."""
+
+    code = "netdocuments_declined"
+
+
+class NetDocumentsLinkInvalid(Refused):
+    """This link from NetDocuments is not valid, or not any more. Start again in Settings → Connections."""
+
+    code = "netdocuments_link_invalid"
+
+
 # --- what North depends on is not there ---------------------------------------------------------------------
 
 
@@ -309,6 +345,26 @@ class EmbedderUnavailable(Unavailable):
     """The embedding model is not available: {reason}"""
 
     code = "embedder_unavailable"
+
+
+class NetDocumentsUnavailable(Unavailable):
+    """NetDocuments {reason}. Try again in a moment."""
+
+    code = "netdocuments_unavailable"
+
+
+class NetDocumentsBusy(NetDocumentsUnavailable):
+    """NetDocuments takes no more requests from your account right now. Try again in {seconds} seconds."""
+
+    code = "netdocuments_busy"
+
+
+class NetDocumentsRejected(NetDocumentsUnavailable):
+    """NetDocuments does not accept North's registration there. Tell your administrator to check the settings
+    NORTH_NETDOCUMENTS_CLIENT_ID and NORTH_NETDOCUMENTS_CLIENT_SECRET.
+    """
+
+    code = "netdocuments_rejected"
 
 
 # --- what North did wrong -----------------------------------------------------------------------------------

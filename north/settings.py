@@ -69,6 +69,17 @@ class Settings(BaseSettings):
         ge=1,
         description="How long, in hours, a consultation without a session handle taints its client.",
     )
+    netdocuments_client_id: str | None = Field(
+        default=None,
+        description="North's client id at NetDocuments; with its secret, lawyers can connect their accounts.",
+    )
+    netdocuments_client_secret: SecretStr | None = Field(
+        default=None, description="The secret that goes with the client id at NetDocuments."
+    )
+    netdocuments_region: str = Field(
+        default="us",
+        description="Where the firm's repository is: `us`, `eu`, `de`, `au`, `ca`, or the domain of its web address.",
+    )
 
     @field_validator("public_url")
     @classmethod

@@ -29,9 +29,7 @@ SECONDS = 60.0
 def environment(settings: Mapping[str, str]) -> dict[str, str]:
     """What a shell has, and the settings; nothing of what the tests' own environment sets."""
     return (
-        {name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ}
-        | {"COLUMNS": "200"}
-        | {**settings}
+        {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | {"COLUMNS": "200"} | {**settings}
     )
 
 

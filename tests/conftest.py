@@ -17,7 +17,7 @@ import pytest
 from psycopg import sql
 
 from north.access.firms import create_firm, hash_password, insert_user
-from north.app import Place, make_backend, opened
+from north.assembly import Place, make_backend, opened
 from north.db.embedded import EmbeddedServer, embedded, read_credentials, server_url
 from north.db.migrate import ensure_database, migrate
 from north.memory.backend import Backend

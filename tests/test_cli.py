@@ -216,8 +216,9 @@ class TestStoppingAndStarting:
         postgres = Folder(tmp_path / "data").postgres
         arguments = ("up", "--data-dir", str(tmp_path / "data"), "--port", str(free_port()))
         with running_north(*arguments, cwd=tmp_path, **PLAIN) as north:
-            while find_postmaster(postgres) is None and north.process.poll() is None:
-                time.sleep(0.01)  # nothing tells of it but the process itself
+            while (found := find_postmaster(postgres)) is None or not found.ready:
+                assert north.process.poll() is None, north.output
+                time.sleep(0.01)  # nothing tells of it but the server itself
             north.stop(signal.SIGTERM)
         assert "Traceback" not in north.output
         assert find_postmaster(postgres) is None

@@ -13,7 +13,7 @@ from typer.core import TyperOption
 from north.api.description import describe_api
 from north.api.problems import status_of
 from north.api.site import make_api
-from north.app import Place, make_backend
+from north.assembly import Place, make_backend
 from north.chat.models import make_model
 from north.chat.turn import make_assistant
 from north.errors import NorthError

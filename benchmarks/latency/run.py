@@ -27,7 +27,7 @@ from benchmarks.latency.server import Client, served
 from benchmarks.latency.texts import memories as memory_texts
 from benchmarks.latency.texts import questions as question_texts
 from benchmarks.temporary import temporary_north
-from north.app import make_backend, opened
+from north.assembly import make_backend, opened
 from north.memory.backend import Backend
 
 SHARES = (50, 95, 99)

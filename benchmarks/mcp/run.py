@@ -31,7 +31,7 @@ from benchmarks.latency.texts import memories
 from benchmarks.temporary import temporary_north
 from north.access.firms import add_user, create_firm
 from north.access.tokens import create_token
-from north.app import Place, make_backend, opened
+from north.assembly import Place, make_backend, opened
 from north.memory.matters import create_matter
 from north.memory.save import save
 from north.model import Caller, Draft, MemoryType, Origin, Scope

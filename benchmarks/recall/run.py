@@ -27,7 +27,7 @@ from benchmarks.recall.ablation import VARIANTS
 from benchmarks.recall.locomo import CATEGORIES, Conversation, Question, read_conversations
 from benchmarks.temporary import temporary_north
 from north.access.firms import add_user, create_firm
-from north.app import make_backend, opened
+from north.assembly import make_backend, opened
 from north.memory.backend import Backend
 from north.memory.matters import create_matter
 from north.memory.ranking import Weights

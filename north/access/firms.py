@@ -13,6 +13,7 @@ from north.db.connect import LostRace
 from north.errors import AlreadyExists, FirmNotFound, InvalidInput, UserNotFound
 from north.memory.backend import Backend
 from north.memory.input import check_line
+from north.memory.text import check_storable
 from north.model import User, new_id
 
 PASSWORDS = PasswordHash.recommended()
@@ -79,7 +80,7 @@ async def add_user(
         InvalidInput: the address, the name, the role or the password (10 to 200 characters) cannot be used.
         AlreadyExists: somebody logs in with this address already.
     """
-    email = normalised_email(email)
+    email = normalised_email(check_line(email, "e-mail address", 255))
     if not _EMAIL.fullmatch(email):
         raise InvalidInput(reason="this is not an e-mail address")
     if role not in ("lawyer", "admin"):
@@ -93,10 +94,11 @@ def hash_password(password: str) -> str:
     """The argon2id hash under which a password is stored; slow on purpose, so not for the event loop.
 
     Raises:
-        InvalidInput: it has not 10 to 200 characters.
+        InvalidInput: it has not 10 to 200 characters, or they are not text.
     """
     if not PASSWORD_LEAST <= len(password) <= PASSWORD_MOST:
         raise InvalidInput(reason=f"a password has {PASSWORD_LEAST} to {PASSWORD_MOST} characters")
+    check_storable(password)
     return PASSWORDS.hash(password)
 
 

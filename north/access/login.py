@@ -67,7 +67,8 @@ async def log_in(backend: Backend, email: str, password: str) -> tuple[User, str
     _throttle.check(name)
     found = await find(backend.database, backend.secret_key, Kind.LOGIN, email)
     stored = await _password_hash(backend, found) if found else None
-    matches = len(password) <= PASSWORD_MOST and await asyncio.to_thread(PASSWORDS.verify, password, stored or _NOBODY)
+    typed = password.encode("utf-8", "surrogatepass")
+    matches = len(password) <= PASSWORD_MOST and await asyncio.to_thread(PASSWORDS.verify, typed, stored or _NOBODY)
     user = await user_of(backend, found) if found and stored and matches else None
     if user is None:
         _throttle.failed(name)

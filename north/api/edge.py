@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from uuid import uuid4
 
 import structlog
@@ -12,6 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from north.api.problems import problem_response, route_of
 from north.errors import BodyTooLarge, InternalError
+from north.logs import fault
 
 log = structlog.get_logger(__name__)
 
@@ -76,26 +76,5 @@ def _limited(headers: Headers, receive: Receive) -> Receive:
 def log_fault(error: BaseException, request: Request) -> InternalError:
     """Log a fault of North's own by its kind and its place, without any value; and the failure to report."""
     request_id = uuid4().hex[:12]
-    causes = _chain(error)
-    log.error(
-        "call_crashed",
-        request_id=request_id,
-        method=request.method,
-        route=route_of(request),
-        error=" < ".join(type(cause).__qualname__ for cause in causes),
-        sqlstate=next((cause.sqlstate for cause in causes if hasattr(cause, "sqlstate")), None),
-        frames=[f"{frame.filename}:{frame.lineno} {frame.name}" for cause in causes for frame in _frames(cause)],
-    )
+    log.error("call_crashed", request_id=request_id, method=request.method, route=route_of(request), **fault(error))
     return InternalError(request_id=request_id)
-
-
-def _chain(error: BaseException) -> list[BaseException]:
-    """The error and what it came from."""
-    chain = [error]
-    while cause := chain[-1].__cause__:
-        chain.append(cause)
-    return chain
-
-
-def _frames(error: BaseException) -> list[traceback.FrameSummary]:
-    return list(traceback.StackSummary.extract(traceback.walk_tb(error.__traceback__), lookup_lines=False))

@@ -7,7 +7,6 @@ from typing import Any
 from pydantic_ai import exceptions as failures
 from pydantic_ai.models import Model, infer_model
 from pydantic_ai.providers import Provider, infer_provider
-from pydantic_ai.providers.anthropic import AnthropicProvider
 
 from north.chat.offline import offline_model
 from north.errors import (
@@ -33,6 +32,9 @@ def make_model(name: str, settings: Settings) -> Model:
 
     def provider_of(provider: str) -> Provider[Any]:
         if provider == "anthropic" and settings.anthropic_api_key:
+            # Imported here, since its client takes longer to import than the rest of North.
+            from pydantic_ai.providers.anthropic import AnthropicProvider
+
             return AnthropicProvider(api_key=settings.anthropic_api_key.get_secret_value())
         return infer_provider(provider)
 
@@ -53,6 +55,8 @@ def failure_of(error: Exception, model: str) -> NorthError:
             return ModelTooSlow(model=model)
         case failures.ModelRequestRejectedError():
             return ModelRejected(model=model, status=getattr(error, "status_code", "rejected"))
+        case failures.ModelAPIError(__cause__=ValueError()):  # what came is not JSON
+            return ModelConfused(model=model)
         case failures.ModelAPIError():
             return ModelUnavailable(model=model)
         case _:

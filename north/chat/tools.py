@@ -91,6 +91,9 @@ async def save_memory(
             turn.emit(MemorySaved(memory))
             return {"outcome": "saved", "memory": brief(memory), "similar": [brief(each) for each in similar]}
         case AlreadyKnown(memory, similar):
+            attempted = memory.source is not None and memory.source.message_id == turn.caller.message_id
+            if attempted and memory.id not in {each.id for each in turn.saved}:
+                turn.saved.append(memory)  # by an attempt at this answer that failed later
             return {"outcome": "already_known", "memory": brief(memory), "similar": [brief(each) for each in similar]}
         case RefusedByRule(rule):
             return turn.refuse(f"Not saved: your rule “{describe(rule)}” forbids it.")

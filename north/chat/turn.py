@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,25 +16,23 @@ from pydantic_ai import Agent, AgentRunResultEvent
 from pydantic_ai.exceptions import AgentRunError
 from pydantic_ai.messages import (
     ModelMessage,
-    ModelMessagesTypeAdapter,
-    ModelRequest,
-    ModelResponse,
     PartDeltaEvent,
     PartStartEvent,
     TextPart,
     TextPartDelta,
-    UserPromptPart,
 )
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import UsageLimits
 
+from north.chat import history
+from north.chat.document_tools import DOCUMENT_TOOLS
 from north.chat.events import Recalling, TextDelta, TurnEvent, TurnFailed, TurnFinished
 from north.chat.instructions import instructions_for
 from north.chat.models import failure_of
 from north.chat.threads import check_message, thread_in, title_of, to_message
 from north.chat.tools import TOOLS, Turn
-from north.db.connect import Row
+from north.documents.consulting import is_set_up
 from north.errors import NorthError
 from north.memory.backend import Backend
 from north.memory.recall import inject, note_uses
@@ -55,11 +53,12 @@ _turns: set[asyncio.Task[None]] = set()
 
 @dataclass(frozen=True, slots=True)
 class Assistant:
-    """The model with its tools."""
+    """The model with its tools; `documents` says that those of NetDocuments are among them."""
 
     backend: Backend
     agent: Agent[Turn, str]
     model: str
+    documents: bool
 
 
 def make_assistant(
@@ -69,19 +68,24 @@ def make_assistant(
     first_word_seconds: float = FIRST_WORD_SECONDS,
     whole_request_seconds: float = WHOLE_REQUEST_SECONDS,
 ) -> Assistant:
-    """Bind a model to the memory tools.
+    """Bind a model to the memory tools, and to NetDocuments' where it is set up.
 
     Args:
         backend: the running North.
         model: what answers.
         first_word_seconds: how long a request may be silent before it counts as too slow.
         whole_request_seconds: how long one request may take in all.
+
+    Raises:
+        Misconfigured: NetDocuments is set up by half, or for no region.
     """
     patience = ModelSettings(
         first_event_timeout=first_word_seconds, request_timeout=whole_request_seconds, max_retries=1
     )
-    agent = Agent(model, deps_type=Turn, tools=TOOLS, model_settings=patience, name="north")
-    return Assistant(backend, agent, model.model_name)
+    documents = is_set_up(backend)
+    tools = (*TOOLS, *DOCUMENT_TOOLS) if documents else TOOLS
+    agent = Agent(model, deps_type=Turn, tools=tools, model_settings=patience, name="north")
+    return Assistant(backend, agent, model.model_name, documents)
 
 
 async def run_turn(assistant: Assistant, caller: Caller, thread_id: UUID, text: str) -> Message:
@@ -155,24 +159,37 @@ async def _begin(backend: Backend, caller: Caller, thread_id: UUID, text: str) -
         await transaction.send("threads.touch", thread_id=thread_id, title=title_of(text))
     acting = replace(caller, origin=Origin.CHAT, thread_id=thread_id, message_id=message_id)
     thread = thread if thread.title else replace(thread, title=title_of(text))
-    return _Begun(acting, thread, Message(message_id, "user", text, datetime.now(UTC)), _history(rows))
+    return _Begun(acting, thread, Message(message_id, "user", text, datetime.now(UTC)), history.replayed(rows))
 
 
 async def _run(assistant: Assistant, began: _Begun, events: asyncio.Queue[TurnEvent | None]) -> None:
     turn = Turn(assistant.backend, began.caller, began.thread, events.put_nowait)
     said: list[str] = []
+    complete = False
     try:
         messages = await _answer(assistant, turn, began, said)
-        message = await _store(turn, "".join(said), messages, None)
+        complete = True
+        message = await _to_its_end(_store(turn, "".join(said), messages, None))
         events.put_nowait(TurnFinished(began.user_message, message, began.thread))
     except asyncio.CancelledError:
-        await _store(turn, "".join(said), None, STOPPED)
+        if not complete:
+            await _store(turn, "".join(said), None, STOPPED)
         raise
     except Exception as error:
         failure = await _failed(assistant, turn, error)
         events.put_nowait(TurnFailed(failure, replace(began.user_message, error_code=failure.code)))
     finally:
         events.put_nowait(None)
+
+
+async def _to_its_end(work: Coroutine[Any, Any, Message]) -> Message:
+    """Await `work`; a cancellation meanwhile waits until it is done."""
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 async def _answer(assistant: Assistant, turn: Turn, began: _Begun, said: list[str]) -> list[ModelMessage]:
@@ -186,7 +203,7 @@ async def _answer(assistant: Assistant, turn: Turn, began: _Begun, said: list[st
     async with assistant.agent.run_stream_events(
         began.user_message.content,
         message_history=began.history,
-        instructions=instructions_for(began.thread, memory.text, datetime.now(UTC)),
+        instructions=instructions_for(began.thread, memory.text, datetime.now(UTC), documents=assistant.documents),
         deps=turn,
         usage_limits=UsageLimits(request_limit=REQUESTS_PER_TURN),
     ) as stream:
@@ -220,9 +237,9 @@ async def _store(turn: Turn, text: str, messages: Sequence[ModelMessage] | None,
         "recalled": [str(memory.id) for memory in turn.recalled],
         "refused": turn.refused,
     }
-    row = _message(message_id, caller.thread_id, "assistant", text.replace("\0", ""), error_code)
+    row = _message(message_id, caller.thread_id, "assistant", history.storable(text), error_code)
     row["effects"] = Jsonb(effects)
-    row["model_messages"] = Jsonb(_without_instructions(messages)) if messages else None
+    row["model_messages"] = Jsonb(history.to_json(messages)) if messages else None
     async with turn.backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
         await transaction.send("threads.insert_message", **row)
         await transaction.send("threads.touch", thread_id=caller.thread_id, title="")
@@ -257,24 +274,3 @@ def _message(
         "effects": None,
         "error_code": error_code,
     }
-
-
-def _without_instructions(messages: Sequence[ModelMessage]) -> Any:
-    """The turn's messages as JSON. The instructions carry the memory of that moment, so they are not stored."""
-    bare = [replace(each, instructions=None) if isinstance(each, ModelRequest) else each for each in messages]
-    return ModelMessagesTypeAdapter.dump_python(bare, mode="json")
-
-
-def _history(rows: Sequence[Row]) -> list[ModelMessage]:
-    """The answered turns, as the model is to be replayed them. A stopped answer is replayed as far as it came."""
-    history: list[ModelMessage] = []
-    asked: Row | None = None
-    for row in rows:
-        if row["role"] == "user":
-            asked = row
-        elif row["model_messages"]:
-            history.extend(ModelMessagesTypeAdapter.validate_python(row["model_messages"]))
-        elif asked and row["content"]:
-            history.append(ModelRequest([UserPromptPart(asked["content"])]))
-            history.append(ModelResponse([TextPart(row["content"])]))
-    return history

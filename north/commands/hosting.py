@@ -6,7 +6,7 @@ import asyncio
 import os
 
 from north.access.tokens import token_caller
-from north.app import Place, make_backend, opened
+from north.assembly import Place, make_backend, opened
 from north.commands.place import ready_place
 from north.errors import Misconfigured, NotSignedIn
 from north.mcp.server import make_mcp

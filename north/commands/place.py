@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from pydantic import SecretStr
 
-from north.app import Place, make_backend, opened
+from north.assembly import Place, make_backend, opened
 from north.db.embedded import EmbeddedServer, embedded, read_credentials, server_url
 from north.db.migrate import (
     APPLICATION,

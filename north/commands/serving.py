@@ -15,7 +15,8 @@ import typer
 import uvicorn
 
 from north.access.demo import DEMO_FIRMS, seed_demo
-from north.app import Place, make_app, make_backend, opened
+from north.app import make_app
+from north.assembly import Place, make_backend, opened
 from north.commands.place import demo_password, prepare, ready_place
 from north.db.canary import check_isolation
 from north.db.connect import Database
@@ -55,7 +56,7 @@ def serve_on(
     config = uvicorn.Config(
         make_app(settings, place, worker=worker),
         access_log=False,  # addresses carry search words
-        log_level="warning",
+        log_config=None,
         timeout_graceful_shutdown=DRAIN_SECONDS,
         server_header=False,
         date_header=True,

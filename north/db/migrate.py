@@ -10,15 +10,11 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import psycopg
-from alembic import command
-from alembic.config import Config
 from procrastinate.schema import SchemaManager
 from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.errors import DuplicateDatabase, InsufficientPrivilege, UniqueViolation
 from psycopg.rows import dict_row
-from sqlalchemy import create_engine
-from sqlalchemy.pool import StaticPool
 
 from north.db.migrations import HEAD
 from north.db.statements import statement
@@ -220,6 +216,12 @@ def _run_made(connection: Connection, name: str, /, **parameters: Any) -> None:
 
 
 def _run_alembic(connection: Connection) -> None:
+    # Imported here, since every command looks at the schema and few change it.
+    from alembic import command
+    from alembic.config import Config
+    from sqlalchemy import create_engine
+    from sqlalchemy.pool import StaticPool
+
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
     engine = create_engine("postgresql+psycopg://", creator=lambda: connection, poolclass=StaticPool)

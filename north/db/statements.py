@@ -32,20 +32,26 @@ def statement(name: str) -> str:
         text: str = getattr(_file(stem), short).sql
     except (AttributeError, OSError) as error:
         raise LookupError(f"no statement named {name}") from error
-    return text
+    return "\n".join(line.strip() for line in text.splitlines())  # the driver remembers texts of up to 4 kB
 
 
 @cache
-def _rows_template(name: str, count: int) -> str:
+def _rows_template(name: str, count: int, shared: frozenset[str]) -> str:
     text = statement(name)
     row = _ROW.search(text)
     if row is None:
         raise LookupError(f"the statement {name} has no VALUES row to repeat")
-    rows = ", ".join(_PLACEHOLDER.sub(rf"%(\g<1>_{index})s", row[1]) for index in range(count))
-    return text[: row.start(1)] + rows + text[row.end(1) :]
+
+    def numbered(index: int) -> str:
+        return _PLACEHOLDER.sub(lambda found: found[0] if found[1] in shared else f"%({found[1]}_{index})s", row[1])
+
+    return text[: row.start(1)] + ", ".join(map(numbered, range(count))) + text[row.end(1) :]
 
 
-def multi_row(name: str, rows: Sequence[Mapping[str, Any]]) -> tuple[str, dict[str, Any]]:
-    """An INSERT with its one VALUES row repeated for each of `rows`, and the parameters to match."""
+def multi_row(name: str, rows: Sequence[Mapping[str, Any]], shared: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """An INSERT with its one VALUES row repeated for each of `rows`, and the parameters to match.
+
+    What is the same in every row goes into `shared` and is sent once: parameters cost more than rows do.
+    """
     parameters = {f"{key}_{index}": value for index, row in enumerate(rows) for key, value in row.items()}
-    return _rows_template(name, len(rows)), parameters
+    return _rows_template(name, len(rows), frozenset(shared)), {**parameters, **shared}

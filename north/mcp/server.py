@@ -13,12 +13,14 @@ from mcp_types import ToolAnnotations
 from pydantic import BaseModel
 
 from north import __version__
+from north.documents.consulting import is_set_up
 from north.mcp import instructions, shapes
 from north.mcp.auth import CallerOf, Desk, bearer_caller
 from north.mcp.briefing import Briefings, add_briefing
 from north.mcp.failures import ArgumentsExplained, failing_well
 from north.mcp.matter_tools import MatterTools
 from north.mcp.memory_tools import MemoryTools
+from north.mcp.netdocuments import DocumentReply, DocumentsReply, DocumentTools
 from north.memory.backend import Backend
 
 LIBRARY_LOGS = ("fastmcp", "mcp")
@@ -60,7 +62,7 @@ def make_mcp(backend: Backend, caller_of: CallerOf = bearer_caller, auth: AuthPr
         middleware=[ArgumentsExplained()],
         mask_error_details=True,
         strict_input_validation=False,
-        tools=[make_tool(entry) for entry in _entries(desk)],
+        tools=[make_tool(entry) for entry in (*_entries(desk), *_document_entries(desk))],
     )
     add_briefing(server, desk)
     return server
@@ -114,6 +116,31 @@ def _entries(desk: Desk) -> list[ToolEntry]:
             instructions.MATTER_FIND,
             matters.find,
             shapes.MattersReply,
+            read_only=True,
+        ),
+    ]
+
+
+def _document_entries(desk: Desk) -> list[ToolEntry]:
+    """The tools of NetDocuments, where it is set up."""
+    if not is_set_up(desk.backend):
+        return []
+    documents = DocumentTools(desk)
+    return [
+        ToolEntry(
+            "north__nd_search",
+            "Search NetDocuments",
+            instructions.ND_SEARCH,
+            documents.search,
+            DocumentsReply,
+            read_only=True,
+        ),
+        ToolEntry(
+            "north__nd_read",
+            "Read a document in NetDocuments",
+            instructions.ND_READ,
+            documents.read,
+            DocumentReply,
             read_only=True,
         ),
     ]

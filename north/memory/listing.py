@@ -104,5 +104,5 @@ def _read_cursor(cursor: str | None) -> tuple[datetime | None, UUID | None]:
         if after.tzinfo is None:
             raise ValueError("no time zone")
         return after, UUID(memory_id)
-    except (ValueError, TypeError, AttributeError, binascii.Error) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError, binascii.Error) as error:
         raise InvalidInput(reason="the cursor is not one that North gave out; start from the first page") from error

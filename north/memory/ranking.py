@@ -1,6 +1,6 @@
 """How well a memory answers a query: the terms of its score, and what each weighs.
 
-The score is their weighted sum, which `recall.sql` makes where the rows are, so that no row leaves Postgres but the best:
+The score is their weighted sum. `recall.sql` makes it where the rows are, so that only the best leave Postgres:
 
 - words: BM25, divided by the bucket's highest, in [0, 1];
 - meaning: cosine, min-max normalised over the bucket, in [0, 1]; both at equal weight, since weighted fusion found

@@ -121,6 +121,7 @@ async def rank_buckets(
     place = {"matter": reference, "matter_id": id_in(reference) if reference else None}
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
         found = await transaction.send("matters.find", **place) if reference else None
+        await transaction.send("recall.keep_plan")
         best = await transaction.send(
             "recall.buckets",
             **place,
@@ -170,12 +171,11 @@ async def note_uses(
             "memory_id": memory.id,
             "scope": memory.scope,
             "target_user_id": caller.user_id if memory.scope is Scope.USER_PRIVATE else None,
-            "thread_id": caller.thread_id,
-            "message_id": message_id,
-            "surface": Origin(caller.origin),
         }
         for memory in memories
     ]
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
         await transaction.send("memory.without_waiting_for_disk")
-        await transaction.insert("memory.insert_use", rows)
+        await transaction.insert(
+            "memory.insert_use", rows, thread_id=caller.thread_id, message_id=message_id, surface=Origin(caller.origin)
+        )

@@ -39,11 +39,14 @@ from north.model import (
     Memory,
     MemoryType,
     Outcome,
+    Person,
     RefusedByRule,
     RefusedByWall,
     Rule,
     Saved,
     Scope,
+    Source,
+    Status,
     new_id,
 )
 
@@ -143,7 +146,7 @@ async def _save_once(
         rows = [plan for plan in plans if isinstance(plan, NewRow)]
         await write(transaction, backend, caller, rows)
         await tell(transaction, caller, [_event(plan) for plan in plans])
-        outcomes = await _outcomes(transaction, caller, plans, world.hints)
+        outcomes = await _outcomes(transaction, caller, plans, world)
         if receipt is not None:
             await receipts.record(transaction, receipt, outcomes)
         return outcomes
@@ -153,6 +156,8 @@ async def _save_once(
 class _World:
     """What the door knows before it decides."""
 
+    now: datetime
+    capturer: Person
     rules: list[Rule]
     barred_by: str | None
     matters: dict[str, Matter]
@@ -169,6 +174,7 @@ async def _look(
     receipt: receipts.Receipt | None,
 ) -> _World:
     """Read everything that the decision needs, in one round trip."""
+    writer = await transaction.send("memory.writer")
     rules = await transaction.send("rules.live")
     shared = any(draft.scope in SHARED_SCOPES for draft in drafts)
     barred = await wall.ask(transaction, backend, caller, shared=shared)
@@ -179,7 +185,11 @@ async def _look(
     matters = {name: await transaction.send("matters.find", matter=name, matter_id=id_in(name)) for name in names}
     first = await receipts.ask(transaction, receipt) if receipt else None
     found = {name: await cursor.fetchone() for name, cursor in matters.items()}
+    writing = await writer.fetchone()
+    assert writing is not None
     return _World(
+        now=writing["now"],
+        capturer=Person(caller.user_id, writing["name"]),
         rules=[to_rule(row) for row in await rules.fetchall()],
         barred_by=await wall.answer(barred),
         matters={name: Matter(**row) for name, row in found.items() if row},
@@ -281,19 +291,15 @@ async def write_terms(
 ) -> None:
     """Insert the postings of a row that is live from now on."""
     words = terms(content)
-    postings = [
-        {
-            "bucket": target_user_id or target_matter_id or caller.organization_id,
-            "term": term,
-            "memory_id": memory_id,
-            "tf": count,
-            "length": len(words),
-            "scope": scope,
-            "target_user_id": target_user_id,
-        }
-        for term, count in Counter(words).items()
-    ]
-    await transaction.insert("memory.insert_term", postings)
+    await transaction.insert(
+        "memory.insert_term",
+        [{"term": term, "tf": count} for term, count in Counter(words).items()],
+        bucket=target_user_id or target_matter_id or caller.organization_id,
+        memory_id=memory_id,
+        length=len(words),
+        scope=scope,
+        target_user_id=target_user_id,
+    )
 
 
 def _event(plan: _Plan) -> Event:
@@ -312,13 +318,32 @@ def _event(plan: _Plan) -> Event:
             return "memory_already_known", plan, {}
 
 
-async def _outcomes(
-    transaction: Transaction, caller: Caller, plans: Sequence[_Plan], hints: Sequence[Sequence[UUID]]
-) -> list[Outcome]:
-    ids = {plan.id if isinstance(plan, NewRow) else plan for plan in plans if isinstance(plan, NewRow | UUID)}
-    near = {memory_id for each in hints for memory_id in each} if ids else set()
-    memories = await memories_by_id(transaction, caller, [*ids, *near])
-    return [_outcome(plan, near, memories) for plan, near in zip(plans, hints, strict=True)]
+async def _outcomes(transaction: Transaction, caller: Caller, plans: Sequence[_Plan], world: _World) -> list[Outcome]:
+    memories = {plan.id: _written(caller, plan, world) for plan in plans if isinstance(plan, NewRow)}
+    known = {plan for plan in plans if isinstance(plan, UUID)}
+    near = {memory_id for each in world.hints for memory_id in each} if memories or known else set()
+    memories |= await memories_by_id(transaction, caller, list((known | near) - memories.keys()))
+    return [_outcome(plan, hints, memories) for plan, hints in zip(plans, world.hints, strict=True)]
+
+
+def _written(caller: Caller, row: NewRow, world: _World) -> Memory:
+    """A row as it would be read back, without a round trip for it."""
+    matters = (Matter(each.id, each.number, each.name) for each in world.matters.values())
+    sourced = caller.thread_id is not None or row.source_label is not None
+    return Memory(
+        id=row.id,
+        content=row.content,
+        type=row.type,
+        scope=row.scope,
+        matter=next((matter for matter in matters if matter.id == row.target_matter_id), None),
+        status=Status.ACTIVE,
+        confidence=row.confidence,
+        origin=caller.origin,
+        created_at=row.captured_at or world.now,
+        captured_by=world.capturer,
+        source=Source(caller.thread_id, caller.message_id, row.source_label, yours=True) if sourced else None,
+        evidence=row.evidence,
+    )
 
 
 def _outcome(plan: _Plan, hints: Sequence[UUID], memories: dict[UUID, Memory]) -> Outcome:

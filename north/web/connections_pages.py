@@ -13,6 +13,7 @@ from starlette.responses import Response
 from north.access.tokens import create_token, delete_token, list_tokens
 from north.errors import InvalidInput
 from north.model import User
+from north.web.netdocuments_pages import netdocuments_card
 from north.web.pages import render, see_other
 from north.web.sessions import CurrentUser, PageRoute, RunningBackend, settings_caller
 
@@ -63,6 +64,7 @@ async def _show(
         status,
         user=user,
         tokens=await list_tokens(backend, settings_caller(user)),
+        netdocuments_card=await netdocuments_card(backend, user),
         snippets=_snippets(address),
         name=name,
         error=error,

@@ -19,6 +19,7 @@ from north.web import (
     login,
     memory_changes,
     memory_pages,
+    netdocuments_pages,
     rules_pages,
     settings_pages,
 )
@@ -41,6 +42,7 @@ def add_web(app: FastAPI) -> None:
         memory_changes,
         rules_pages,
         connections_pages,
+        netdocuments_pages,
         settings_pages,
     ):
         app.include_router(part.router)

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from north.access.tokens import create_token
 from north.api.problems import problem_response
-from north.app import Place, make_backend
+from north.assembly import Place, make_backend
 from north.chat.models import make_model
 from north.connectors.embeddings import LocalEmbedder, Vector
 from north.db.connect import LostRace

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from north.app import Place, make_backend
+from north.assembly import Place, make_backend
 from north.chat.models import make_model
 from north.settings import Settings
 from tests.api.conftest import Client, api_app, client_of, saved

@@ -12,6 +12,7 @@ async def log_in(page: Page, email: str) -> None:
     await page.get_by_label("E-mail address").fill(email)
     await page.get_by_label("Password").fill(PASSWORD)
     await page.get_by_role("button", name="Log in").click()
+    await page.wait_for_load_state()
     await expect(page).to_have_title("New chat · North")
 
 
@@ -35,8 +36,8 @@ async def say(page: Page, text: str) -> Locator:
 
 
 def row(page: Page, text: str) -> Locator:
-    """The row of a memory in Settings."""
-    return page.locator("#memory-list .memory").filter(has_text=text)
+    """The row of a memory in Settings, unless it is being edited."""
+    return page.locator("#memory-list .memory:not(.is-edited)").filter(has_text=text)
 
 
 async def open_memory(page: Page) -> None:

@@ -13,7 +13,7 @@ from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models import Model
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from north.app import make_backend, opened
+from north.assembly import make_backend, opened
 from north.chat.threads import get_thread, list_threads
 from north.memory.backend import Backend
 from north.settings import Settings

@@ -81,6 +81,7 @@ def rows_of(owner: Owner) -> dict[str, Columns]:
         },
         "web_session": {**own, "expires_at": datetime.now(UTC)},
         "access_token": {**own, "name": "A token"},
+        "connection": {**own, "provider": "netdocuments", "sealed_tokens": key, "account": "A lawyer"},
     }
 
 

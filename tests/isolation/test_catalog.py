@@ -39,6 +39,7 @@ TABLE_GRANTS: dict[tuple[str, str], set[str]] = {
     ("north_app", "import_conversation"): CHANGE,
     ("north_app", "web_session"): CHANGE,
     ("north_app", "access_token"): CHANGE,
+    ("north_app", "connection"): CHANGE,
     ("north_app", "memory_rule_suggestion"): {"SELECT"},
     ("north_app", "memory_term"): REMOVE,
     ("north_app", "lookup_key"): REMOVE,

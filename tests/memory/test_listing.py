@@ -121,12 +121,13 @@ class TestPages:
             '["2025-01-01T00:00:00", "01a22a40-d893-73e7-82c1-05d9d0475643"]',
             '["2025-01-01T00:00:00+00:00", "no id"]',
             '[["a"], {"b": 1}]',
-            "[" * 100_000,
+            "[" * 10_000,
             '["0001-01-01T00:00:00+23:59", "01a22a40-d893-73e7-82c1-05d9d0475643"]',
             '["9999-12-31T23:59:59-23:59", "01a22a40-d893-73e7-82c1-05d9d0475643"]',
         ],
+        ids=range(12),
     )
-    async def test_of_a_made_up_cursor_are_an_error_or_a_page(
+    async def test_of_a_made_up_cursor_are_refused_or_empty(
         self, backend: Backend, firm: FirmOfTest, made: str
     ) -> None:
         encoded = base64.urlsafe_b64encode(made.encode("utf-8", "surrogatepass")).decode()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from north.app import make_backend, opened
+from north.assembly import make_backend, opened
 from north.memory.backend import Backend
 from north.memory.recall import rank_buckets
 from north.memory.save import save

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from structlog.testing import capture_logs
 
-from north.app import make_backend, opened
+from north.assembly import make_backend, opened
 from north.connectors.embeddings import Vector
 from north.errors import EmbedderUnavailable
 from north.memory.backend import Backend

@@ -19,6 +19,7 @@ from north.access.login import log_in
 from north.chat.models import make_model
 from north.chat.turn import make_assistant
 from north.memory.backend import Backend
+from north.memory.listing import MemoryFilter, list_memories
 from north.memory.save import save
 from north.model import Caller, Draft, Memory, MemoryType, Saved, Scope, User
 from north.web.sessions import SESSION_COOKIE
@@ -129,3 +130,17 @@ async def remember(
 async def remember_all(backend: Backend, caller: Caller, contents: list[str]) -> None:
     """Save many facts at once."""
     await save(backend, caller, [Draft(content, MemoryType.FACT) for content in contents])
+
+
+def text_sources(body: str) -> list[str]:
+    """The texts of the rows as they stand in the page's source."""
+    return re.findall(r'<a class="memory-text"[^>]*><span class="unseen">Edit: </span>(.*?)</a>', body, re.DOTALL)
+
+
+def texts_on(body: str) -> list[str]:
+    """The texts of the rows on a page, from the top."""
+    return [html.unescape(text) for text in text_sources(body)]
+
+
+async def live(backend: Backend, caller: Caller) -> list[str]:
+    return [memory.content for memory in (await list_memories(backend, caller, MemoryFilter())).memories]

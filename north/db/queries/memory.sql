@@ -32,6 +32,10 @@ where m.organization_id = :organization_id
 order by m.created_at desc, m.id desc
 limit :limit;
 
+-- name: writer
+-- Who writes, by name, and the time that this transaction's rows will have.
+select name, now() as now from app_user where organization_id = :organization_id and id = :user_id;
+
 -- name: live_twins
 -- Live rows with one of these texts, in whichever bucket.
 select id, content_key, scope, target_user_id, target_matter_id

@@ -1,3 +1,7 @@
+-- name: keep_plan!
+-- The best plan is the same whatever is asked. Left to itself, the server plans anew each time, at half a recall's cost.
+set local plan_cache_mode = force_generic_plan;
+
 -- name: buckets
 -- The best memories of the two buckets for a query, with their scores: the lawyer's own, and those of a matter, given
 -- by its id or number. `north.memory.ranking` says what the terms of the score are and what each weighs. Exact: every
@@ -24,23 +28,22 @@ with place as materialized (
     from memory_term t
     where t.organization_id = :organization_id and t.bucket in (:user_id, (select id from place))
       and t.term = any(:terms)
-), lexical as materialized (
+), lexical as (
     select posting.memory_id, posting.scope,
            sum(ln(1 + (bucket.documents - df + 0.5) / (df + 0.5))
                * tf * 1.9 / (tf + 0.9 * (0.6 + 0.4 * posting.length / bucket.mean_length))) as bm25
     from posting join bucket on bucket.scope = posting.scope
     group by posting.memory_id, posting.scope
-), highest as materialized (
-    select scope, max(bm25) as bm25 from lexical group by scope
+), worded as materialized (
+    select memory_id, bm25 / max(bm25) over (partition by scope) as words from lexical
 ), related as (
     select live.*,
-           cast(:words as float8) * coalesce(lexical.bm25 / highest.bm25, 0)
+           cast(:words as float8) * coalesce(worded.words, 0)
            -- A memory without a vector is neither near nor far.
            + cast(:meaning as float8)
              * coalesce((live.cosine - bucket.lowest_cosine) / bucket.cosine_range, 0.5) as relation
     from live join bucket on bucket.scope = live.scope
-    left join highest on highest.scope = live.scope
-    left join lexical on lexical.memory_id = live.id
+    left join worded on worded.memory_id = live.id
 ), scored as (
     select id, scope, cosine,
            relation
