@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help up install test lint format bench bench-recall bench-latency bench-offline browser clean
+.PHONY: help up install test lint format bench bench-recall bench-latency bench-offline bench-pages screenshots browser clean
 
 help: ## List the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -39,7 +39,7 @@ format: $(INSTALLED) ## Put the code into its usual form.
 test: lint browser ## Set everything up and run every test.
 	@$(BIN)/pytest $(ARGS)
 
-bench: bench-recall bench-latency bench-offline ## Run every benchmark.
+bench: bench-recall bench-latency bench-offline bench-pages ## Run every benchmark.
 
 bench-recall: $(INSTALLED) ## How much of the evidence recall finds, on public conversations.
 	@$(BIN)/python -m benchmarks.recall.run $(ARGS)
@@ -49,6 +49,12 @@ bench-latency: $(INSTALLED) ## How long saving and recalling take, as ratios to 
 
 bench-offline: $(INSTALLED) ## What the offline assistant saves, and what it should not.
 	@$(BIN)/python -m benchmarks.offline.run $(ARGS)
+
+bench-pages: browser ## How quickly the pages stand there, with 10,000 memories and in a long conversation.
+	@$(BIN)/python -m benchmarks.pages.run $(ARGS)
+
+screenshots: browser ## Pictures of every page in light, dark and phone width, in build/screenshots.
+	@$(BIN)/python -m benchmarks.pages.screenshots $(ARGS)
 
 clean: ## Remove .venv and caches; no data folder is touched.
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -13,8 +13,10 @@ from north import __version__
 from north.api.operations import add_operations
 from north.api.site import make_api
 from north.assembly import Place, make_backend, opened
+from north.chat.mining import configured_miner
 from north.chat.models import make_model
 from north.chat.turn import make_assistant
+from north.connectors.client_documents import ClientDocuments
 from north.connectors.embeddings import Embedder
 from north.errors import EmbedderUnavailable
 from north.mcp.site import add_mcp
@@ -44,6 +46,7 @@ def make_app(settings: Settings, place: Place, *, worker: bool = False) -> FastA
     """
     backend = make_backend(settings, place)
     assistant = make_assistant(backend, make_model(settings.chat_model, settings))
+    miner = configured_miner(backend, settings) if worker else None
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -51,8 +54,8 @@ def make_app(settings: Settings, place: Place, *, worker: bool = False) -> FastA
             await stack.enter_async_context(opened(backend))
             loading = asyncio.create_task(_load(backend.embedder), name="north-embedder-loading")
             stack.callback(loading.cancel)
-            if worker:
-                await stack.enter_async_context(worker_beside(backend))
+            if miner:
+                await stack.enter_async_context(worker_beside(backend, miner))
             yield
 
     app = FastAPI(
@@ -60,6 +63,7 @@ def make_app(settings: Settings, place: Place, *, worker: bool = False) -> FastA
     )
     app.state.backend = backend
     app.state.assistant = assistant
+    app.state.client_documents = ClientDocuments()
     app.mount("/api", make_api(backend, assistant))
     add_operations(app)
     add_mcp(app, backend, settings)

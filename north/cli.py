@@ -12,6 +12,7 @@ from north import __version__
 from north.access.firms import add_user, create_firm, find_firm, find_user
 from north.access.tokens import create_token
 from north.commands.database import database_commands
+from north.commands.jobs import jobs_commands
 from north.commands.options import DataDir, Firm, Host, Json, Port, plain_errors, say, settings_with
 from north.commands.place import with_backend
 from north.errors import UserNotFound
@@ -19,7 +20,6 @@ from north.logs import configure_logging
 from north.memory.backend import Backend
 from north.memory.matters import add_matter
 from north.model import Caller, Origin, User
-from north.worker.run import run_worker
 
 app = typer.Typer(
     name="north",
@@ -61,13 +61,9 @@ def serve(data_dir: DataDir = None, port: Port = None, host: Host = None) -> Non
 @plain_errors
 def worker(data_dir: DataDir = None) -> None:
     """Run the jobs, on the database of NORTH_DATABASE_URL; start as many workers as you like."""
-    settings = settings_with(data_dir=data_dir)
+    from north.commands import working
 
-    async def work(backend: Backend) -> None:
-        typer.echo("The worker is running. Press Ctrl-C to stop.")
-        await run_worker(backend, signals=True)
-
-    with_backend(settings, work)
+    working.work(settings_with(data_dir=data_dir))
 
 
 @app.command()
@@ -197,6 +193,7 @@ def doctor(data_dir: DataDir = None, port: Port = None, host: Host = None, as_js
 
 
 app.add_typer(database_commands, name="db")
+app.add_typer(jobs_commands, name="jobs")
 
 
 def main() -> None:

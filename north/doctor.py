@@ -6,6 +6,7 @@ import asyncio
 import json
 import platform
 import shutil
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -27,13 +28,15 @@ from north.db.canary import check_isolation
 from north.db.connect import Database
 from north.db.embedded import embedded, read_credentials, server_url
 from north.db.embedded_folder import Folder
+from north.db.jobs import standing
 from north.db.migrate import APPLICATION, OWNER, SCHEDULER, check_schema, check_server, check_vector, schema_state
 from north.db.postgres_fixes import missing_fixes
-from north.errors import DatabaseNotReady, IsolationBroken, Misconfigured, NorthError, PortInUse
+from north.errors import DatabaseNotReady, IsolationBroken, JobsBehind, Misconfigured, NorthError, PortInUse
 from north.settings import Settings
 
 DISK_LEAST = 1_000_000_000
 HEALTH_SECONDS = 3.0
+JOB_WAITS_MOST_SECONDS = 600.0
 
 log = structlog.get_logger(__name__)
 
@@ -137,7 +140,8 @@ def _looked_into(url: str, *, ours: bool) -> list[Finding]:
         return f"revision {state.revision}"
 
     found = [_finding(name, partial(_asked, url, check)) for name, check in checks.items()]
-    return [*found, _finding("Schema", schema)]
+    jobs = [_finding("Jobs", partial(_asked, url, _jobs))] if state.current else []
+    return [*found, _finding("Schema", schema), *jobs]
 
 
 def _asked(url: str, check: Callable[[Database], Awaitable[str]]) -> str:
@@ -206,6 +210,22 @@ async def _row_security(database: Database) -> str:
 async def _canary(database: Database) -> str:
     await check_isolation(database)
     return "no firm sees another's rows"
+
+
+async def _jobs(database: Database) -> str:
+    found = await standing(database)
+    counts = Counter[str]()
+    for each in found:
+        counts[each.status] += each.jobs
+    oldest = max((each.oldest_seconds for each in found), default=0.0)
+    if counts["failed"]:
+        raise JobsBehind(
+            reason=f"{counts['failed']} failed. Look at `north jobs list`, then run `north jobs retry --all`"
+        )
+    if oldest > JOB_WAITS_MOST_SECONDS:
+        reason = f"{counts['waiting']} wait, the oldest for {oldest / 60:.0f} minutes. Is `north worker` running?"
+        raise JobsBehind(reason=reason)
+    return f"{counts['waiting']} wait, {counts['running']} run, none has failed; the oldest waits {oldest:.0f} s"
 
 
 # --- everything else ----------------------------------------------------------------------------------------

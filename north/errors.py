@@ -85,6 +85,14 @@ class WalledSourceUnknown(InvalidInput):
     code = "walled_source_unknown"
 
 
+class AuthorizationInvalid(InvalidInput):
+    """The program asked for access in a way that North does not accept: {reason}. Start again from the program; if
+    it happens again, tell whoever makes it.
+    """
+
+    code = "authorization_invalid"
+
+
 class NothingToChange(InvalidInput):
     """There is nothing to change: send a new text, a new type, or both."""
 
@@ -170,6 +178,12 @@ class TokenNotFound(NotFound):
     code = "token_not_found"
 
 
+class JobNotFound(NotFound):
+    """No job {id} has failed. `north jobs list` shows the jobs."""
+
+    code = "job_not_found"
+
+
 class DocumentNotFound(NotFound):
     """There is no such document in NetDocuments, or it is not yours to see. Search for it by words of its name."""
 
@@ -180,6 +194,20 @@ class CabinetNotFound(NotFound):
     """There is no such cabinet in NetDocuments. Leave the cabinet out to search all of yours."""
 
     code = "cabinet_not_found"
+
+
+class ProgramNotFound(NotFound):
+    """There is no such connected program."""
+
+    code = "program_not_found"
+
+
+class ClientUnknown(NotFound):
+    """North does not know the program that asks for access: {reason}. Remove North from the program, add it again,
+    and start from there.
+    """
+
+    code = "client_unknown"
 
 
 # --- somebody else was there first --------------------------------------------------------------------------
@@ -409,6 +437,12 @@ class DatabaseNotReady(Misconfigured):
     """The database is not ready for North: {reason}"""
 
     code = "database_not_ready"
+
+
+class JobsBehind(Misconfigured):
+    """The jobs need a look: {reason}"""
+
+    code = "jobs_behind"
 
 
 class IsolationBroken(Misconfigured):

@@ -154,7 +154,8 @@ class Draft:
     """What somebody asks North to remember.
 
     `matter` is a matter's id or number; it is required for, and only allowed with, scope `matter`.
-    `captured_at` is the time of the original statement when it is not now (an import).
+    `captured_at` is the time of the original statement when it is not now (an import). `message_id` is the message
+    that says it, where that is not the caller's.
     """
 
     content: str
@@ -165,6 +166,7 @@ class Draft:
     evidence: str | None = None
     source_label: str | None = None
     captured_at: datetime | None = None
+    message_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,11 +261,12 @@ class Message:
     recalled: tuple[Memory, ...] = ()
     refused: tuple[str, ...] = ()
     error_code: str | None = None
+    forgotten: tuple[Memory, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A conversation of one lawyer, optionally on a matter."""
+    """A conversation of one lawyer, optionally on a matter. Nothing is remembered from an incognito one."""
 
     id: UUID
     title: str
@@ -272,6 +275,7 @@ class Thread:
     updated_at: datetime
     paused: bool = False
     messages: tuple[Message, ...] = field(default=())
+    incognito: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,3 +287,28 @@ class Token:
     created_at: datetime
     last_used_at: datetime | None
     expires_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthClient:
+    """A program that asks lawyers to let it act for them, as it describes itself.
+
+    `id` is the address of its metadata document, or the one that it was given when it registered. Nobody has
+    checked `name`; what cannot be forged is where an answer goes: to one of `redirect_uris`.
+    """
+
+    id: str
+    name: str
+    redirect_uris: tuple[str, ...]
+    has_secret: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectedProgram:
+    """A program that a lawyer lets act for them; `host` is where its answers go."""
+
+    id: UUID
+    name: str
+    host: str
+    created_at: datetime
+    last_used_at: datetime | None

@@ -1,16 +1,16 @@
 """What MCP costs beside REST: `python -m benchmarks.mcp.run`.
 
 One `north serve` in a process of its own, one lawyer with personal memory and a matter's. The official Python client
-calls `north__memory_recall` and `north__memory_save` over HTTP; the same calls go to REST by the same HTTP library, in
-turn with them and with other words, so that both meet the same machine, the same memory and no one's cache. The ratio
-is that of the medians.
+calls `north__memory_recall` and `north__memory_save` over HTTP; the same calls go to REST by the same HTTP library. In
+each round every call is made once with words of its own, in an order drawn anew: a save leaves a vector to be made, which
+slows whatever comes next, and no surface may always come next. The ratio is that of the medians.
 """
 
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
+import random
 import socket
 import subprocess
 import sys
@@ -84,7 +84,7 @@ def served(settings: Settings) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [NORTH, "serve", "--data-dir", settings.data_dir, "--port", str(port)]
+    command = [str(NORTH), "serve", "--data-dir", str(settings.data_dir), "--port", str(port)]
     environment = {"NORTH_EMBEDDER": settings.embedder, "NORTH_MODEL": "offline", "PATH": "/usr/bin:/bin"}
     with subprocess.Popen(
         command, env=environment, cwd=settings.data_dir, stdout=subprocess.PIPE, text=True
@@ -131,19 +131,17 @@ async def surfaces(address: str, secret: str, mode: str) -> AsyncIterator[dict[t
 
 
 async def measure(address: str, secret: str, calls: int, mode: str) -> Times:
-    """Make every call in turn, `calls` times each, after a warm-up."""
-    times, texts = Times(), memories(seed=2)
+    """Make every call `calls` times, after a warm-up."""
+    times, texts, draw = Times(), memories(seed=2), random.Random(3)
     async with surfaces(address, secret, mode) as all_calls:
-        for round_number in itertools.count():
-            if round_number == WARM_UP + calls:
-                return times
-            for key, call in all_calls.items():
+        for round_number in range(WARM_UP + calls):
+            for key in draw.sample(list(all_calls), k=len(all_calls)):
                 text = next(texts)
                 began = time.perf_counter()
-                await call(text)
+                await all_calls[key](text)
                 if round_number >= WARM_UP:
                     times.seconds.setdefault(key, []).append(time.perf_counter() - began)
-    raise AssertionError("the rounds end by returning")
+    return times
 
 
 def report(times: Times, calls: int, held: int, embedder: str) -> str:

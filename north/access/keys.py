@@ -19,11 +19,12 @@ class Kind(StrEnum):
     LOGIN = "login"
     SESSION = "session"
     TOKEN = "token"  # noqa: S105 - a kind of key, not a password
+    OAUTH = "oauth"
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Whose key it is; `subject_id` names the session or the token."""
+    """Whose key it is; `subject_id` names the session, the token or the grant."""
 
     organization_id: UUID
     user_id: UUID | None
@@ -42,5 +43,10 @@ def new_secret(prefix: str) -> str:
 
 async def find(database: Database, secret_key: bytes, kind: Kind, text: str) -> Found | None:
     """What this secret or name leads to, in one round trip; None for unknown, revoked and expired ones alike."""
-    rows = await database.lookup("access.find_key", kind=kind, key_hash=key_hash(secret_key, kind, text))
+    return await find_hash(database, kind, key_hash(secret_key, kind, text))
+
+
+async def find_hash(database: Database, kind: Kind, hashed: bytes) -> Found | None:
+    """What a secret or name with this keyed hash leads to."""
+    rows = await database.lookup("access.find_key", kind=kind, key_hash=hashed)
     return Found(rows[0]["firm_id"], rows[0]["user_id"], rows[0]["subject_id"]) if rows else None

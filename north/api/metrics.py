@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
-from prometheus_client import Counter, Histogram
+from prometheus_client import Counter, Gauge, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from north.db.jobs import Standing
 
 REQUESTS = Counter("north_http_requests_total", "Requests answered.", ["method", "route", "status"])
 SECONDS = Histogram(
@@ -16,8 +19,22 @@ SECONDS = Histogram(
 )
 SAVES = Counter("north_api_saves_total", "Saves over REST, by what became of them.", ["outcome"])
 RECALLS = Counter("north_api_recalls_total", "Recalls over REST.")
+JOBS = Gauge("north_jobs", "Jobs that wait, run or have failed, by task.", ["task", "status"])
+OLDEST_JOB_SECONDS = Gauge(
+    "north_job_oldest_seconds", "How long the oldest job that is due has waited, by task.", ["task"]
+)
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+def show_jobs(found: Sequence[Standing]) -> None:
+    """Set the gauges of the jobs to what was found in the database."""
+    JOBS.clear()
+    OLDEST_JOB_SECONDS.clear()
+    for each in found:
+        JOBS.labels(each.task, each.status).set(each.jobs)
+        if each.status == "waiting":
+            OLDEST_JOB_SECONDS.labels(each.task).set(each.oldest_seconds)
 
 
 class Measured:

@@ -10,7 +10,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from north.api.metrics import Measured
+from north.api.metrics import Measured, show_jobs
+from north.db.jobs import standing
 from north.errors import DatabaseUnavailable
 from north.memory.backend import Backend
 
@@ -41,5 +42,12 @@ async def _readiness(request: Request) -> Response:
     return JSONResponse({"status": "ready"})
 
 
-async def _metrics() -> Response:
+async def _metrics(request: Request) -> Response:
+    """What this process counts, and how the jobs stand, which are counted in the database."""
+    backend: Backend = request.app.state.backend
+    try:
+        async with asyncio.timeout(READY_SECONDS):
+            show_jobs(await standing(backend.database))
+    except (DatabaseUnavailable, TimeoutError):
+        show_jobs([])  # better none than those of a while ago
     return Response(generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})

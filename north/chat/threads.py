@@ -20,8 +20,14 @@ MESSAGE_LIMIT = 100_000
 TITLE_LIMIT = 120
 
 
-async def create_thread(backend: Backend, caller: Caller, matter: str | None) -> Thread:
+async def create_thread(backend: Backend, caller: Caller, matter: str | None, *, incognito: bool = False) -> Thread:
     """Open a thread, on a matter (its id or number) or on none; that is fixed for good.
+
+    Args:
+        backend: the running North.
+        caller: the lawyer.
+        matter: id or number.
+        incognito: whether nothing is remembered from it; what is known already is used all the same. Fixed for good.
 
     Raises:
         MatterNotFound: the firm has no such matter.
@@ -29,7 +35,9 @@ async def create_thread(backend: Backend, caller: Caller, matter: str | None) ->
     thread_id = new_id()
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
         found = await matter_in(transaction, matter) if matter else None
-        await transaction.send("threads.insert_thread", id=thread_id, matter_id=found.id if found else None)
+        await transaction.send(
+            "threads.insert_thread", id=thread_id, matter_id=found.id if found else None, incognito=incognito
+        )
         return await thread_in(transaction, thread_id)
 
 
@@ -54,6 +62,21 @@ async def get_thread(backend: Backend, caller: Caller, thread_id: UUID) -> Threa
             raise ThreadNotFound
         memories = await memories_by_id(transaction, caller, list(_memory_ids(rows)))
     return _to_thread(row, tuple(to_message(message, memories) for message in rows))
+
+
+async def get_message(backend: Backend, caller: Caller, thread_id: UUID, message_id: UUID) -> Message:
+    """One message of a thread, with the memories that it saved and used.
+
+    Raises:
+        ThreadNotFound: the lawyer has no such thread, or it has no such message.
+    """
+    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        await thread_in(transaction, thread_id)
+        rows = await transaction.fetch("threads.message", thread_id=thread_id, message_id=message_id)
+        if not rows:
+            raise ThreadNotFound
+        memories = await memories_by_id(transaction, caller, list(_memory_ids(rows)))
+    return to_message(rows[0], memories)
 
 
 async def thread_in(transaction: Transaction, thread_id: UUID) -> Thread:
@@ -81,7 +104,7 @@ async def rename_thread(backend: Backend, caller: Caller, thread_id: UUID, title
 
 
 async def delete_thread(backend: Backend, caller: Caller, thread_id: UUID) -> None:
-    """Take a thread out of the list. What was remembered from it stays, and is deleted in Settings.
+    """Take a thread out of the list; `restore_thread` puts it back. What was remembered from it stays.
 
     Raises:
         ThreadNotFound: the lawyer has no such thread.
@@ -89,6 +112,17 @@ async def delete_thread(backend: Backend, caller: Caller, thread_id: UUID) -> No
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
         await thread_in(transaction, thread_id)
         await transaction.send("threads.delete_thread", thread_id=thread_id)
+
+
+async def restore_thread(backend: Backend, caller: Caller, thread_id: UUID) -> Thread:
+    """Undo the deletion of a thread.
+
+    Raises:
+        ThreadNotFound: the lawyer has no such thread.
+    """
+    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        await transaction.send("threads.restore_thread", thread_id=thread_id)
+        return await thread_in(transaction, thread_id)
 
 
 def check_message(text: str) -> str:
@@ -127,6 +161,7 @@ def to_message(row: Row, memories: dict[UUID, Memory]) -> Message:
         recalled=_those(effects.get("recalled", ()), memories),
         refused=tuple(effects.get("refused", ())),
         error_code=row["error_code"],
+        forgotten=_those(effects.get("forgotten", ()), memories),
     )
 
 
@@ -139,11 +174,20 @@ def _memory_ids(rows: Iterable[Row]) -> set[UUID]:
         UUID(text)
         for row in rows
         if row["effects"]
-        for kind in ("saved", "recalled")
+        for kind in ("saved", "recalled", "forgotten")
         for text in row["effects"].get(kind, ())
     }
 
 
 def _to_thread(row: Row, messages: tuple[Message, ...] = ()) -> Thread:
     matter = Matter(row["matter_id"], row["matter_number"], row["matter_name"]) if row["matter_id"] else None
-    return Thread(row["id"], row["title"], matter, row["created_at"], row["updated_at"], row["paused"], messages)
+    return Thread(
+        id=row["id"],
+        title=row["title"],
+        matter=matter,
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        paused=row["paused"],
+        messages=messages,
+        incognito=row["incognito"],
+    )

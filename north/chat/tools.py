@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic_ai import RunContext
+from pydantic_ai import RunContext, Tool
+from pydantic_ai.tools import ToolDefinition
 
 from north.chat.events import CaptureRefused, MemoryChanged, MemoryForgotten, MemorySaved, TurnEvent
 from north.errors import Conflict, InvalidInput, MemoryNotFound, MemoryNotLive, NorthError, Refused
@@ -48,6 +49,7 @@ class Turn:
     saved: list[Memory] = field(default_factory=list)
     recalled: list[Memory] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    forgotten: list[Memory] = field(default_factory=list)
 
     @property
     def matter(self) -> str | None:
@@ -148,6 +150,7 @@ async def forget_memory(run: RunContext[Turn], memory_id: str) -> Answer:
         memory = await archive(turn.backend, turn.caller, id_in(memory_id) or UUID(int=0))
     except (MemoryNotFound, MemoryNotLive) as error:
         return _not_changed(turn, error)
+    turn.forgotten.append(memory)
     turn.emit(MemoryForgotten(memory))
     return {"outcome": "forgotten", "memory": brief(memory)}
 
@@ -169,7 +172,17 @@ async def recall_memory(run: RunContext[Turn], query: str) -> Answer:
     return {"personal": [_hit(hit) for hit in found.personal], "matter": [_hit(hit) for hit in found.matter]}
 
 
-TOOLS = (save_memory, update_memory, forget_memory, recall_memory)
+async def _where_memory_is_kept(run: RunContext[Turn], tool: ToolDefinition) -> ToolDefinition | None:
+    """What writes memory is not offered in an incognito conversation."""
+    return None if run.deps.thread.incognito else tool
+
+
+TOOLS = (
+    Tool[Turn](save_memory, prepare=_where_memory_is_kept),
+    Tool[Turn](update_memory, prepare=_where_memory_is_kept),
+    Tool[Turn](forget_memory),
+    Tool[Turn](recall_memory),
+)
 
 
 def _not_changed(turn: Turn, error: NorthError) -> Answer:

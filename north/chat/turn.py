@@ -236,6 +236,7 @@ async def _store(turn: Turn, text: str, messages: Sequence[ModelMessage] | None,
         "saved": [str(memory.id) for memory in turn.saved],
         "recalled": [str(memory.id) for memory in turn.recalled],
         "refused": turn.refused,
+        "forgotten": [str(memory.id) for memory in turn.forgotten],
     }
     row = _message(message_id, caller.thread_id, "assistant", history.storable(text), error_code)
     row["effects"] = Jsonb(effects)
@@ -243,7 +244,7 @@ async def _store(turn: Turn, text: str, messages: Sequence[ModelMessage] | None,
     async with turn.backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
         await transaction.send("threads.insert_message", **row)
         await transaction.send("threads.touch", thread_id=caller.thread_id, title="")
-    memories = {memory.id: memory for memory in (*turn.saved, *turn.recalled)}
+    memories = {memory.id: memory for memory in (*turn.recalled, *turn.saved, *turn.forgotten)}
     return to_message({**row, "effects": effects, "created_at": datetime.now(UTC)}, memories)
 
 

@@ -16,7 +16,8 @@ from north.db.statements import multi_row, statement
 from north.errors import DatabaseUnavailable
 
 Row = dict[str, Any]
-ROWS_PER_INSERT = 500
+PARAMETERS_PER_INSERT = 50
+"""More in one statement cost more than a second statement: the driver remembers how to send up to 50."""
 PREPARE_AFTER = 5
 """How often a connection runs a statement before the server keeps its plan."""
 PREPARED_MOST = 200
@@ -59,9 +60,11 @@ class Transaction:
 
     async def insert(self, name: str, rows: Sequence[Mapping[str, Any]], /, **shared: Any) -> list[AsyncCursor[Row]]:
         """Queue a multi-row INSERT; each row is given what is `shared` and the binding's ids."""
+        shared |= self._bound
+        size = max(1, (PARAMETERS_PER_INSERT - len(shared)) // len(rows[0])) if rows else 1
         cursors = []
-        for start in range(0, len(rows), ROWS_PER_INSERT):
-            text, parameters = multi_row(name, rows[start : start + ROWS_PER_INSERT], {**shared, **self._bound})
+        for start in range(0, len(rows), size):
+            text, parameters = multi_row(name, rows[start : start + size], shared)
             cursors.append(await self.connection.execute(text.encode(), parameters))
         return cursors
 
@@ -124,7 +127,7 @@ class Database:
         try:
             async with self._pool.connection() as connection:
                 yield connection
-        except psycopg.errors.TransactionRollback as error:
+        except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected) as error:
             raise LostRace(None) from error
         except (psycopg.OperationalError, PoolTimeout) as error:
             raise DatabaseUnavailable from error

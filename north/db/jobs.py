@@ -1,11 +1,18 @@
-"""Enqueues jobs in the caller's own transaction, so that they exist exactly when its data does."""
+"""Enqueues jobs in the caller's own transaction, so that they exist exactly when its data does; and how they stand."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 import procrastinate
 from procrastinate.types import JSONValue
 
-from north.db.connect import Transaction
+from north.db.connect import Database, Transaction
+from north.errors import JobNotFound
+
+LISTED_MOST = 1000
 
 
 class Jobs:
@@ -18,6 +25,66 @@ class Jobs:
             )
         )
 
-    async def enqueue(self, transaction: Transaction, task: str, **arguments: JSONValue) -> None:
-        """Queue `task` in the caller's transaction: it commits, or vanishes, with it."""
-        await self.app.configure_task(task, connection=transaction.connection).defer_async(**arguments)
+    async def enqueue(
+        self, transaction: Transaction, task: str, *, alone: str | None = None, **arguments: JSONValue
+    ) -> None:
+        """Queue `task` in the caller's transaction: it commits, or vanishes, with it.
+
+        Args:
+            transaction: the caller's.
+            task: the name of the task.
+            alone: jobs of the same name here run one after the other, never at once.
+            **arguments: what the task is given.
+        """
+        task_in_transaction = self.app.configure_task(task, connection=transaction.connection, lock=alone)
+        await task_in_transaction.defer_async(**arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How the jobs of one task and status stand; `status` is `waiting`, `running` or `failed`."""
+
+    task: str
+    status: str
+    jobs: int
+    oldest_seconds: float
+    """How long the oldest that is due has waited."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job. `reason` is the kind of error that it last met; never what the error said."""
+
+    id: int
+    task: str
+    status: str
+    attempts: int
+    since: datetime
+    scheduled_at: datetime | None
+    reason: str | None
+
+
+async def standing(database: Database) -> list[Standing]:
+    """How the queue stands, by task and status."""
+    rows = await database.lookup("jobs.state")
+    return [Standing(row["task"], row["status"], row["jobs"], float(row["oldest_seconds"])) for row in rows]
+
+
+async def list_jobs(database: Database) -> list[Job]:
+    """The jobs that wait, run or have failed, the failed ones first; at most 1,000."""
+    return [Job(**row) for row in await database.lookup("jobs.listed", limit=LISTED_MOST)]
+
+
+async def retry_jobs(database: Database, job_id: int | None) -> Sequence[int]:
+    """Let failed jobs start anew: one, or with None all.
+
+    Returns:
+        Their ids.
+
+    Raises:
+        JobNotFound: no job of this id has failed.
+    """
+    retried = [row["id"] for row in await database.lookup("jobs.retry", id=job_id)]
+    if job_id is not None and not retried:
+        raise JobNotFound(id=job_id)
+    return retried

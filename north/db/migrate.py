@@ -253,3 +253,5 @@ def _ensure_job_tables(connection: Connection) -> None:
             _run(connection, "setup.record_job_migration", migration=migration.name)
         if missing:
             _run_made(connection, "setup.job_grants")
+        _run(connection, "setup.ensure_job_failures")
+        _run(connection, "setup.share_job_failures")

@@ -14,9 +14,12 @@ from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
+from north.access.oauth_tokens import is_oauth_access, oauth_caller
 from north.access.tokens import token_caller
 from north.errors import NotSignedIn, Unavailable
+from north.mcp.oauth_routes import resource_routes
 from north.memory.backend import Backend
 from north.memory.wall import session_hash
 from north.model import Caller, Origin
@@ -34,10 +37,10 @@ class SignedIn(AccessToken):
 
 
 class Bearers(TokenVerifier):
-    """North's own access tokens, verified on every request, so that revoking one works at once."""
+    """Access tokens, made by lawyers or issued by OAuth, verified on every request: revoking one works at once."""
 
     def __init__(self, backend: Backend) -> None:
-        super().__init__()
+        super().__init__(base_url=backend.settings.address)
         self._backend = backend
 
     async def verify_token(self, token: str) -> SignedIn | None:
@@ -47,12 +50,17 @@ class Bearers(TokenVerifier):
             AuthenticationError: nobody can say now, because the database is away.
         """
         try:
-            caller = await token_caller(self._backend, token, Origin.MCP)
+            caller_of_token = oauth_caller if is_oauth_access(token) else token_caller
+            caller = await caller_of_token(self._backend, token, Origin.MCP)
         except NotSignedIn:
             return None
         except Unavailable as error:
             raise AuthenticationError from error
         return SignedIn(token=token, client_id=caller.client or "", scopes=[], caller=caller)
+
+    def get_routes(self, mcp_path: str | None = None) -> list[Route]:
+        """The metadata to which a refusal points. They are served beside `/mcp`; here they make it point there."""
+        return resource_routes(self._backend.settings)
 
     def get_middleware(self) -> list[Middleware]:
         """What stands before the endpoint: the library's own, with an answer for when the database is away."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import ParamSpec
@@ -18,6 +17,7 @@ from pydantic import ValidationError as ArgumentsRefused
 from north import errors
 from north.db.connect import LostRace
 from north.errors import NorthError
+from north.logs import fault
 from north.memory.fence import line
 
 log = structlog.get_logger(__name__)
@@ -90,15 +90,7 @@ def expected(error: Exception, doing: str) -> NorthError:
     if isinstance(error, NorthError):
         return error
     request_id = uuid4().hex[:12]
-    frames = traceback.StackSummary.extract(traceback.walk_tb(error.__traceback__), lookup_lines=False)
-    log.error(
-        "mcp_call_crashed",
-        request_id=request_id,
-        doing=doing,
-        error=type(error).__qualname__,
-        cause=type(error.__cause__).__qualname__ if error.__cause__ else None,
-        frames=[f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames],
-    )
+    log.error("mcp_call_crashed", request_id=request_id, doing=doing, **fault(error))
     return errors.InternalError(request_id=request_id)
 
 

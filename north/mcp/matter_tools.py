@@ -12,6 +12,7 @@ from north.mcp.auth import Desk
 from north.mcp.shapes import MatterShape, MattersReply
 from north.memory.fence import clean
 from north.memory.matters import list_matters
+from north.memory.text import visible
 
 MOST = 20
 
@@ -31,6 +32,6 @@ class MatterTools:
         lines = [f"- {clean(matter.number)}: {clean(matter.name)}" for matter in found]
         text = "\n".join(lines) or "No matter of the firm matches. Try fewer words, or ask the lawyer for the number."
         reply = MattersReply(
-            matters=[MatterShape(id=matter.id, number=matter.number, name=matter.name) for matter in found]
+            matters=[MatterShape(id=matter.id, number=matter.number, name=visible(matter.name)) for matter in found]
         )
         return ToolResult(text, reply)

@@ -23,7 +23,7 @@ from north.mcp.memory_tools import MemoryTools
 from north.mcp.netdocuments import DocumentReply, DocumentsReply, DocumentTools
 from north.memory.backend import Backend
 
-LIBRARY_LOGS = ("fastmcp", "mcp")
+LIBRARIES = ("fastmcp", "mcp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,7 @@ def make_mcp(backend: Backend, caller_of: CallerOf = bearer_caller, auth: AuthPr
         caller_of: finds out who makes the call that is being served; over HTTP, the request's verified token says it.
         auth: verifies the bearer tokens of HTTP requests; not needed where there are none.
     """
-    # The libraries' debug lines hold arguments, which are memory text.
-    for name in LIBRARY_LOGS:
-        logging.getLogger(name).setLevel(logging.WARNING)
+    _tame_logs()
     desk = Desk(backend, caller_of)
     server = FastMCP(
         name="North",
@@ -66,6 +64,15 @@ def make_mcp(backend: Backend, caller_of: CallerOf = bearer_caller, auth: AuthPr
     )
     add_briefing(server, desk)
     return server
+
+
+def _tame_logs() -> None:
+    """Let the libraries' warnings go to North's own log, which shows no values; their debug lines hold memory text."""
+    for name in LIBRARIES:
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.WARNING)
+        logger.handlers.clear()
+        logger.propagate = True
 
 
 def _entries(desk: Desk) -> list[ToolEntry]:

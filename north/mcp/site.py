@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from starlette.routing import Route
 
 from north.mcp.auth import Bearers
+from north.mcp.oauth_routes import oauth_routes
 from north.mcp.server import make_mcp
 from north.memory.backend import Backend
 from north.settings import Settings
@@ -19,7 +20,7 @@ PATH = "/mcp"
 
 
 def add_mcp(app: FastAPI, backend: Backend, settings: Settings) -> None:
-    """Serve MCP at exactly `/mcp` of `app`, for as long as `app` runs.
+    """Serve MCP at exactly `/mcp` of `app`, and what OAuth needs beside it, for as long as `app` runs.
 
     Every request stands alone: nothing is remembered between two of them but what the database holds, so that any
     process can serve any request, and no request can be given another's answer.
@@ -39,6 +40,7 @@ def add_mcp(app: FastAPI, backend: Backend, settings: Settings) -> None:
         allowed_origins=[f"{address.scheme}://{address.netloc}"],
     )
     app.router.routes.append(Route(PATH, hosted, include_in_schema=False))
+    app.router.routes.extend(oauth_routes(backend))
     outer = app.router.lifespan_context
 
     @asynccontextmanager

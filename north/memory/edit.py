@@ -24,7 +24,7 @@ from north.memory.rules import describe, forbidding, to_rule
 from north.memory.save import ATTEMPTS, NewRow, write, write_terms
 from north.memory.text import check_content, content_key
 from north.memory.wall import SHARED_SCOPES
-from north.model import Caller, Memory, MemoryType, Scope, Status, new_id
+from north.model import Caller, Confidence, Memory, MemoryType, Scope, Status, new_id
 
 Result = TypeVar("Result")
 
@@ -65,7 +65,7 @@ async def edit(
 
     async def once() -> tuple[Memory, bool]:
         async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
-            return await _edit_once(transaction, backend, caller, memory_id, text, type)
+            return await edit_in(transaction, backend, caller, memory_id, text, type)
 
     edited, changed = await _retried(once)
     if changed:
@@ -73,14 +73,22 @@ async def edit(
     return edited
 
 
-async def _edit_once(
+async def edit_in(
     transaction: Transaction,
     backend: Backend,
     caller: Caller,
     memory_id: UUID,
     content: str | None,
     type: MemoryType | None,
+    *,
+    confidence: Confidence = Confidence.HIGH,
+    evidence: str | None = None,
 ) -> tuple[Memory, bool]:
+    """Supersede in a transaction that holds more than the edit; checking and trying again are up to the caller.
+
+    Returns:
+        The version that stands now, and whether it is a new one.
+    """
     rules = await transaction.send("rules.live")
     barred = await wall.ask(transaction, backend, caller, shared=True)
     old = await _live_row(transaction, caller, memory_id)
@@ -91,6 +99,8 @@ async def _edit_once(
         target_user_id=old["target_user_id"],
         target_matter_id=old["target_matter_id"],
         content=content if content is not None else old["content"],
+        confidence=confidence,
+        evidence=evidence,
         supersedes_id=memory_id,
     )
     if new.content == old["content"] and new.type == old["type"]:

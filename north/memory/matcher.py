@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from north.memory.backend import Backend
-from north.memory.recall import rank_buckets
+from north.memory.recall import QUERY_LIMIT, rank_buckets
 from north.memory.terms import query_terms, terms
+from north.memory.text import content_key
 from north.model import Caller, Memory, Recalled
 
 CANDIDATES = 5
+"""How many memories that could be meant are named."""
+CONSIDERED = 20
+"""How many of each bucket are looked at: recall ranks by more than closeness, so the meant one need not come first."""
 RELATED = 0.5
 """The least closeness of a memory that can be meant."""
 CLEAR_LEAD = 0.15
@@ -28,12 +32,16 @@ async def match(backend: Backend, caller: Caller, about: str, matter: str | None
     """Find the live memory that `about` describes, in the lawyer's own memory and the given matter's.
 
     Closeness is the larger of two figures between 0 and 1: the share of the description's words that the memory
-    holds, and the cosine of their vectors.
+    holds, and the cosine of their vectors. The only memory of exactly these words is meant, however close others come.
 
     Raises:
         MatterNotFound: the firm has no such matter.
     """
-    found = await rank_buckets(backend, caller, about, matter, CANDIDATES)
+    found = await rank_buckets(backend, caller, about[:QUERY_LIMIT], matter, CONSIDERED)
+    key = content_key(about)
+    same = [hit.memory for hit in (*found.personal, *found.matter) if content_key(hit.memory.content) == key]
+    if len(same) == 1:
+        return Match(same[0])
     words = set(query_terms(about))
     hits = sorted(
         ((_closeness(hit, words), hit.memory) for hit in (*found.personal, *found.matter)),

@@ -116,7 +116,7 @@ async def rank_buckets(
     """Both buckets, ranked, in one round trip; notes no use."""
     reference = check_matter_reference(matter) if matter else None
     vector, _ = await asyncio.gather(
-        _query_vector(backend, query), backend.backlog.settled(caller.organization_id, FRESH_VECTOR_SECONDS)
+        query_vector(backend, query), backend.backlog.settled(caller.organization_id, FRESH_VECTOR_SECONDS)
     )
     place = {"matter": reference, "matter_id": id_in(reference) if reference else None}
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
@@ -144,7 +144,8 @@ async def rank_buckets(
     )
 
 
-async def _query_vector(backend: Backend, query: str) -> str | None:
+async def query_vector(backend: Backend, query: str) -> str | None:
+    """The vector of a query as Postgres reads it; None without an embedder, or while it is away."""
     if not backend.embedder.available or not query.strip():
         return None
     try:
@@ -165,17 +166,15 @@ async def note_uses(
     """Note that these memories were shown to the caller, in which turn."""
     if not memories:
         return
-    rows = [
-        {
-            "id": new_id(),
-            "memory_id": memory.id,
-            "scope": memory.scope,
-            "target_user_id": caller.user_id if memory.scope is Scope.USER_PRIVATE else None,
-        }
-        for memory in memories
-    ]
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
         await transaction.send("memory.without_waiting_for_disk")
-        await transaction.insert(
-            "memory.insert_use", rows, thread_id=caller.thread_id, message_id=message_id, surface=Origin(caller.origin)
-        )
+        for scope in {memory.scope for memory in memories}:
+            await transaction.insert(
+                "memory.insert_use",
+                [{"id": new_id(), "memory_id": memory.id} for memory in memories if memory.scope is scope],
+                scope=scope,
+                target_user_id=caller.user_id if scope is Scope.USER_PRIVATE else None,
+                thread_id=caller.thread_id,
+                message_id=message_id,
+                surface=Origin(caller.origin),
+            )

@@ -10,7 +10,7 @@ from north.model import Caller, Confidence, Matter, Memory, MemoryType, Origin, 
 
 
 def to_memory(row: dict[str, Any], caller: Caller) -> Memory:
-    """Build a memory; where a colleague captured it, their thread is not named."""
+    """Build a memory; a thread that is deleted, or a colleague's, is not named."""
     return Memory(
         id=row["id"],
         content=row["content"],
@@ -42,10 +42,11 @@ def _source(row: dict[str, Any], caller: Caller) -> Source | None:
     if row["source_thread_id"] is None and row["source_label"] is None:
         return None
     yours = row["captured_by_id"] == caller.user_id
+    open_to_caller = yours and row.get("thread_deleted_at") is None
     return Source(
-        thread_id=row["source_thread_id"] if yours else None,
-        message_id=row["source_message_id"] if yours else None,
-        label=row["source_label"],
+        thread_id=row["source_thread_id"] if open_to_caller else None,
+        message_id=row["source_message_id"] if open_to_caller else None,
+        label=row["source_label"] or (row.get("thread_title") if open_to_caller else None) or None,
         yours=yours,
     )
 

@@ -71,6 +71,7 @@ class NewRow:
     source_label: str | None = None
     supersedes_id: UUID | None = None
     captured_at: datetime | None = None
+    message_id: UUID | None = None
 
     @property
     def live_key(self) -> tuple[bytes, Scope, UUID | None, UUID | None]:
@@ -100,7 +101,7 @@ async def save(
     """
     if not 1 <= len(drafts) <= BATCH_LIMIT:
         raise InvalidInput(reason=f"send 1 to {BATCH_LIMIT} memories at a time")
-    drafts = [_checked(draft) for draft in drafts]
+    drafts = [checked(draft) for draft in drafts]
     receipt = receipts.make(idempotency_key, drafts)
     for _ in range(ATTEMPTS):
         try:
@@ -113,7 +114,7 @@ async def save(
     raise DatabaseBusy
 
 
-def _checked(draft: Draft) -> Draft:
+def checked(draft: Draft) -> Draft:
     """The draft with its text normalised, when it is within the limits."""
     if draft.scope is Scope.MATTER and not draft.matter:
         raise MatterRequired
@@ -132,6 +133,7 @@ def _checked(draft: Draft) -> Draft:
         evidence=draft.evidence,
         source_label=check_line(draft.source_label, "source label", LABEL_LIMIT) if draft.source_label else None,
         captured_at=draft.captured_at,
+        message_id=draft.message_id,
     )
 
 
@@ -139,17 +141,29 @@ async def _save_once(
     backend: Backend, caller: Caller, drafts: Sequence[Draft], receipt: receipts.Receipt | None
 ) -> list[Outcome]:
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
-        world = await _look(transaction, backend, caller, drafts, receipt)
-        if world.first_outcome is not None:
-            return await receipts.replay(transaction, caller, world.first_outcome)
-        plans = _decide(caller, drafts, world)
-        rows = [plan for plan in plans if isinstance(plan, NewRow)]
-        await write(transaction, backend, caller, rows)
-        await tell(transaction, caller, [_event(plan) for plan in plans])
-        outcomes = await _outcomes(transaction, caller, plans, world)
-        if receipt is not None:
-            await receipts.record(transaction, receipt, outcomes)
-        return outcomes
+        return await save_in(transaction, backend, caller, drafts, receipt)
+
+
+async def save_in(
+    transaction: Transaction,
+    backend: Backend,
+    caller: Caller,
+    drafts: Sequence[Draft],
+    receipt: receipts.Receipt | None = None,
+) -> list[Outcome]:
+    """Save in a transaction that holds more than the save; checking and trying again are up to the caller."""
+    world = await _look(transaction, backend, caller, drafts, receipt)
+    if world.first_outcome is not None:
+        return await receipts.replay(transaction, caller, world.first_outcome)
+    plans = _decide(caller, drafts, world)
+    # In one order, so that two batches with the same facts wait for each other and not in a circle.
+    rows = sorted((plan for plan in plans if isinstance(plan, NewRow)), key=lambda row: row.live_key[0])
+    await write(transaction, backend, caller, rows)
+    await tell(transaction, caller, [_event(plan) for plan in plans])
+    outcomes = await _outcomes(transaction, caller, plans, world)
+    if receipt is not None:
+        await receipts.record(transaction, receipt, outcomes)
+    return outcomes
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +252,7 @@ def _new_row(caller: Caller, draft: Draft, matters: dict[str, Matter]) -> NewRow
         evidence=draft.evidence,
         source_label=draft.source_label,
         captured_at=draft.captured_at,
+        message_id=draft.message_id,
     )
 
 
@@ -271,7 +286,7 @@ def _columns(caller: Caller, row: NewRow) -> dict[str, Any]:
         "confidence": row.confidence,
         "origin": caller.origin,
         "source_thread_id": caller.thread_id,
-        "source_message_id": caller.message_id,
+        "source_message_id": row.message_id or caller.message_id,
         "source_label": row.source_label,
         "captured_by": caller.user_id,
         "evidence": row.evidence,
@@ -329,6 +344,7 @@ async def _outcomes(transaction: Transaction, caller: Caller, plans: Sequence[_P
 def _written(caller: Caller, row: NewRow, world: _World) -> Memory:
     """A row as it would be read back, without a round trip for it."""
     matters = (Matter(each.id, each.number, each.name) for each in world.matters.values())
+    message_id = row.message_id or caller.message_id
     sourced = caller.thread_id is not None or row.source_label is not None
     return Memory(
         id=row.id,
@@ -341,7 +357,7 @@ def _written(caller: Caller, row: NewRow, world: _World) -> Memory:
         origin=caller.origin,
         created_at=row.captured_at or world.now,
         captured_by=world.capturer,
-        source=Source(caller.thread_id, caller.message_id, row.source_label, yours=True) if sourced else None,
+        source=Source(caller.thread_id, message_id, row.source_label, yours=True) if sourced else None,
         evidence=row.evidence,
     )
 

@@ -12,13 +12,13 @@ from fastapi import APIRouter, Form
 from starlette.requests import Request
 from starlette.responses import Response
 
-from north.chat.threads import check_message, create_thread, get_thread, list_threads
+from north.chat.threads import MESSAGES_SHOWN, check_message, create_thread, get_thread, list_threads
 from north.chat.turn import Assistant, run_turn
 from north.errors import InvalidInput, MatterNotFound, NorthError, Unavailable
-from north.memory.matters import list_matters
 from north.model import Message, Thread, User
 from north.web.chat_stream import stream_answer
 from north.web.error_pages import status_of, wants_events
+from north.web.matter_choice import matter_choice
 from north.web.pages import render, see_other
 from north.web.sessions import CurrentUser, PageRoute, RunningBackend, chat_caller
 from north.web.wording import unanswered_in_words
@@ -35,15 +35,19 @@ async def start_page() -> Response:
 
 
 @router.get(CHAT)
-async def new_chat(request: Request, backend: RunningBackend, user: CurrentUser) -> Response:
-    """An empty chat, on a matter or on none."""
-    return await _show_new(request, backend, user)
+async def new_chat(
+    request: Request, backend: RunningBackend, user: CurrentUser, find: str = "", deleted: UUID | None = None
+) -> Response:
+    """An empty chat, on a matter or on none. `deleted` is the conversation that has just been deleted."""
+    return await _show_new(request, backend, user, find=find, deleted=deleted)
 
 
 @router.get(CHAT + "/{thread_id:uuid}")
-async def thread_page(request: Request, backend: RunningBackend, user: CurrentUser, thread_id: UUID) -> Response:
+async def thread_page(
+    request: Request, backend: RunningBackend, user: CurrentUser, thread_id: UUID, find: str = ""
+) -> Response:
     """A conversation."""
-    return await _show_thread(request, backend, user, thread_id)
+    return await show_thread(request, backend, user, thread_id, find=find)
 
 
 @router.post(CHAT)
@@ -53,17 +57,19 @@ async def start_thread(
     user: CurrentUser,
     text: Annotated[str, Form()] = "",
     matter: Annotated[str, Form()] = "",
+    incognito: Annotated[bool, Form()] = False,
 ) -> Response:
-    """Open a conversation with its first message; the matter is fixed from here on."""
+    """Open a conversation with its first message; its matter, and whether it is remembered, are fixed from here on."""
     try:
         check_message(text)
-        thread = await create_thread(backend, chat_caller(user), matter or None)
+        thread = await create_thread(backend, chat_caller(user), matter.strip() or None, incognito=incognito)
     except (InvalidInput, MatterNotFound) as error:
         if wants_events(request):
             raise
         return await _show_new(
-            request, backend, user, text=text, matter=matter, error=str(error), status=status_of(error)
-        )
+            request, backend, user, text=text, matter=matter, incognito=incognito, error=str(error),
+            status=status_of(error),
+        )  # fmt: skip
     return await _answer(request, backend, user, thread.id, text, opened=thread)
 
 
@@ -94,9 +100,9 @@ async def _answer(
     try:
         await run_turn(assistant, caller, thread_id, text)
     except InvalidInput as error:
-        return await _show_thread(request, backend, user, thread_id, text=text, error=error)
+        return await show_thread(request, backend, user, thread_id, text=text, error=error)
     except Unavailable as error:
-        return await _show_thread(request, backend, user, thread_id, problem=str(error), error=error)
+        return await show_thread(request, backend, user, thread_id, problem=str(error), error=error)
     return see_other(f"{CHAT}/{thread_id}#latest")
 
 
@@ -107,8 +113,11 @@ async def _show_new(
     *,
     text: str = "",
     matter: str = "",
+    incognito: bool = False,
     error: str | None = None,
     status: int = 200,
+    find: str = "",
+    deleted: UUID | None = None,
 ) -> Response:
     caller = chat_caller(user)
     return render(
@@ -116,20 +125,25 @@ async def _show_new(
         "chat.html",
         status,
         user=user,
-        threads=await list_threads(backend, caller),
-        matters=await list_matters(backend, caller),
+        threads=await list_threads(backend, caller, query=find),
+        find=find,
+        matters=await matter_choice(backend, caller),
         thread=None,
+        deleted=deleted,
         messages=(),
+        cut=False,
+        address=CHAT,
         action=CHAT,
         text=text,
         matter=matter,
+        incognito=incognito,
         problem=None,
         retry="",
         error=error,
     )
 
 
-async def _show_thread(
+async def show_thread(
     request: Request,
     backend: RunningBackend,
     user: User,
@@ -138,18 +152,40 @@ async def _show_thread(
     text: str = "",
     problem: str | None = None,
     error: NorthError | None = None,
+    unnamed: str | None = None,
+    status: int = 200,
+    find: str = "",
 ) -> Response:
+    """A conversation as a page.
+
+    Args:
+        request: what is answered.
+        backend: the running North.
+        user: the lawyer.
+        thread_id: the conversation.
+        text: what stands in the composer.
+        problem: why the last message has no answer.
+        error: what is wrong with this request.
+        unnamed: why it could not be renamed.
+        status: the reply's, unless `error` has one.
+        find: which conversations the side panel lists.
+    """
     caller = chat_caller(user, thread_id)
     thread = await get_thread(backend, caller, thread_id)
     unanswered = _unanswered(thread)
     return render(
         request,
         "chat.html",
-        status_of(error) if error else 200,
+        status_of(error) if error else status,
         user=user,
-        threads=await list_threads(backend, caller),
+        threads=await list_threads(backend, caller, query=find),
+        find=find,
         thread=thread,
+        deleted=None,
+        unnamed=unnamed,
         messages=thread.messages,
+        cut=len(thread.messages) == MESSAGES_SHOWN,
+        address=f"{CHAT}/{thread_id}",
         action=f"{CHAT}/{thread_id}/messages",
         text=text,
         problem=problem or (unanswered_in_words(unanswered) if unanswered else None),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -33,7 +33,7 @@ from north.model import Caller, Message, Thread
 from north.web.markdown import render_markdown, split_open_block, without_half_link
 from north.web.pages import render_fragment
 
-PARTS = "parts/messages.html"
+PARTS = "parts/notes.html"
 
 
 async def stream_answer(
@@ -53,13 +53,13 @@ async def stream_answer(
     """
     turn = stream_turn(assistant, caller, thread_id, text)
     first = await anext(turn)
-    return EventSourceResponse(_sent(turn, first, text, opened))
+    return EventSourceResponse(_sent(turn, first, thread_id, text, opened))
 
 
 async def _sent(
-    turn: AsyncGenerator[TurnEvent, None], first: TurnEvent, text: str, opened: Thread | None
+    turn: AsyncGenerator[TurnEvent, None], first: TurnEvent, thread_id: UUID, text: str, opened: Thread | None
 ) -> AsyncIterator[ServerSentEvent]:
-    writing = Writing()
+    writing = Writing(f"/chat/{thread_id}")
     if opened:
         yield _event("thread", _named(opened, title_of(text)))
     async with aclosing(turn):
@@ -72,8 +72,12 @@ async def _sent(
 
 @dataclass(slots=True)
 class Writing:
-    """How far an answer has come: what the browser shows for good, and the block that still grows."""
+    """How far an answer has come: what the browser shows for good, and the block that still grows.
 
+    `back` is the address of the conversation.
+    """
+
+    back: str
     settled: str = ""
     open: str = ""
     shown: int = 0
@@ -114,22 +118,24 @@ def _shown(event: TurnEvent, writing: Writing) -> list[tuple[str, dict[str, Any]
 def _told(event: TurnEvent, writing: Writing) -> tuple[str, dict[str, Any]]:
     match event:
         case Recalling(memories):
-            html = _part("recalled_note", memories) if memories else ""
+            html = _part("recalled_note", memories, writing.back) if memories else ""
             return "recalled", {"html": html, "status": "North is thinking…"}
         case MemorySaved(memory):
-            return "saved", {"html": _part("saved_note", memory), "status": "Saved to memory."}
+            return "saved", {"html": _part("saved_note", memory, writing.back), "status": "Saved to memory."}
         case MemoryChanged(memory):
-            return "changed", {"html": _part("saved_note", memory), "status": "Updated in memory."}
+            return "changed", {"html": _part("saved_note", memory, writing.back), "status": "Updated in memory."}
         case MemoryForgotten(memory):
-            return "forgotten", {"html": _part("forgotten_note", memory), "status": "Deleted from memory."}
+            return "forgotten", {
+                "html": _part("forgotten_note", memory, writing.back),
+                "status": "Deleted from memory.",
+            }
         case CaptureRefused(reason):
             return "refused", {"html": _part("refused_note", reason), "status": reason}
         case TurnFinished(_, message, thread):
-            notes = _part("notes", message.saved, message.recalled, message.refused)
             return "done", {
                 "answer": writing.correction(message),
-                "notes": notes,
-                **_named(thread, thread.title),
+                "notes": _part("notes", message, f"/chat/{thread.id}"),
+                "place": f"thread-{thread.id}",
             }
         case TurnFailed(error):
             return "failed", {"reason": str(error)}
@@ -138,11 +144,11 @@ def _told(event: TurnEvent, writing: Writing) -> tuple[str, dict[str, Any]]:
 
 
 def _named(thread: Thread, title: str) -> dict[str, str]:
-    named = Thread(thread.id, title, thread.matter, thread.created_at, thread.updated_at)
+    named = replace(thread, title=title)
     return {
         "address": f"/chat/{thread.id}",
         "title": title,
-        "matter": render_fragment("parts/threads.html", "matter_label", named),
+        "head": render_fragment("parts/threads.html", "thread_head", named),
         "link": render_fragment("parts/threads.html", "thread_link", named, current=True),
     }
 

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Form
 from starlette.requests import Request
 from starlette.responses import Response
 
+from north.access.oauth_tokens import connected_programs, disconnect_program
 from north.access.tokens import create_token, delete_token, list_tokens
 from north.errors import InvalidInput
 from north.model import User
@@ -47,6 +48,13 @@ async def remove_token(backend: RunningBackend, user: CurrentUser, token_id: UUI
     return see_other(CONNECTIONS)
 
 
+@router.post(CONNECTIONS + "/programs/{grant_id:uuid}/disconnect")
+async def remove_program(backend: RunningBackend, user: CurrentUser, grant_id: UUID) -> Response:
+    """Disconnect a program; it is out at once."""
+    await disconnect_program(backend, settings_caller(user), grant_id)
+    return see_other(CONNECTIONS)
+
+
 async def _show(
     request: Request,
     backend: RunningBackend,
@@ -63,6 +71,7 @@ async def _show(
         "connections.html",
         status,
         user=user,
+        programs=await connected_programs(backend, settings_caller(user)),
         tokens=await list_tokens(backend, settings_caller(user)),
         netdocuments_card=await netdocuments_card(backend, user),
         snippets=_snippets(address),

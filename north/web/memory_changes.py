@@ -15,7 +15,6 @@ from starlette.responses import HTMLResponse, Response
 
 from north.errors import InvalidInput, MatterNotFound, MemoryDuplicate, MemoryNotLive, NorthError, Refused
 from north.memory.edit import archive, edit, restore
-from north.memory.matters import list_matters
 from north.memory.save import save
 from north.model import (
     AlreadyKnown,
@@ -31,6 +30,7 @@ from north.model import (
     User,
 )
 from north.web.error_pages import status_of
+from north.web.matter_choice import matter_choice
 from north.web.memory_pages import (
     MEMORIES,
     PARTS,
@@ -57,9 +57,10 @@ async def add_memory(
     content: Annotated[str, Form()] = "",
     type: Annotated[str, Form()] = "",
     where: Annotated[str, Form()] = "",
+    matter: Annotated[str, Form()] = "",
 ) -> Response:
-    """Save what a lawyer wrote by hand; `where` is a scope, or a matter's id or number."""
-    typed = Adding(content, chosen(MemoryType, type) or MemoryType.FACT, where, open=True)
+    """Save what a lawyer wrote by hand; `where` is a scope or a matter's id, `matter` a number with scope `matter`."""
+    typed = Adding(content, chosen(MemoryType, type) or MemoryType.FACT, where, matter, open=True)
     try:
         [outcome] = await save(backend, settings_caller(user), [_draft(typed)])
     except (InvalidInput, MatterNotFound) as error:
@@ -70,9 +71,9 @@ async def add_memory(
 
 
 def _draft(typed: Adding) -> Draft:
-    scope = chosen(Scope, typed.where)
-    matter = None if scope else typed.where
-    return Draft(typed.content, MemoryType(typed.type), scope or Scope.MATTER, matter)
+    scope = chosen(Scope, typed.where) or Scope.MATTER
+    number = typed.matter.strip() if typed.where == Scope.MATTER else typed.where
+    return Draft(typed.content, MemoryType(typed.type), scope, number or None if scope == Scope.MATTER else None)
 
 
 def _why_not(typed: Adding, outcome: Outcome) -> tuple[Adding, int]:
@@ -90,7 +91,7 @@ def _why_not(typed: Adding, outcome: Outcome) -> tuple[Adding, int]:
 async def _added(request: Request, backend: RunningBackend, user: User, typed: Adding, memory: Memory) -> Response:
     if not is_htmx(request):
         return see_other(memory_address(memory))
-    matters = await list_matters(backend, settings_caller(user))
+    matters = await matter_choice(backend, settings_caller(user))
     form = render_fragment(PARTS, "add_form", matters, replace(typed, content="", saved=True))
     return HTMLResponse(form + render_fragment(PARTS, "new_row", memory, MEMORIES))
 
@@ -98,7 +99,7 @@ async def _added(request: Request, backend: RunningBackend, user: User, typed: A
 async def _add_again(request: Request, backend: RunningBackend, user: User, typed: Adding, status: int) -> Response:
     if not is_htmx(request):
         return await show_memories(request, backend, user, adding=typed, status=status)
-    matters = await list_matters(backend, settings_caller(user))
+    matters = await matter_choice(backend, settings_caller(user))
     return HTMLResponse(render_fragment(PARTS, "add_form", matters, typed), 200 if status == 200 else 422)
 
 

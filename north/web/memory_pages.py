@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 from fastapi import APIRouter, Depends
@@ -14,10 +14,12 @@ from starlette.responses import HTMLResponse, Response
 from north.errors import InvalidInput, MatterNotFound, MemoryNotFound
 from north.memory.edit import history
 from north.memory.listing import MemoryFilter, Page, list_memories
-from north.memory.matters import list_matters
+from north.memory.search import search_memories
 from north.model import Caller, Memory, MemoryType, Origin, Rule, Scope, Status, User
+from north.web.matter_choice import matter_choice
 from north.web.pages import address, is_htmx, local_address, render, render_fragment, see_other
 from north.web.sessions import CurrentUser, PageRoute, RunningBackend, settings_caller
+from north.web.wording import EXPORT_FORMATS
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -34,6 +36,7 @@ class Adding:
     content: str = ""
     type: str = MemoryType.FACT
     where: str = Scope.USER_PRIVATE
+    matter: str = ""
     open: bool = False
     error: str | None = None
     rule: Rule | None = None
@@ -63,10 +66,10 @@ def filters_of(scope: str = "", matter: str = "", type: str = "", origin: str = 
 Filters = Annotated[MemoryFilter, Depends(filters_of)]
 
 
-def list_address(filters: MemoryFilter, cursor: str | None = None) -> str:
-    """The address of a filtered list, so that a view can be linked."""
+def list_address(filters: MemoryFilter, cursor: str | None = None, path: str = MEMORIES) -> str:
+    """The address of a filtered list, so that a view can be linked; `path` is of what else takes the same filters."""
     return address(
-        MEMORIES,
+        path,
         q=filters.query,
         scope=filters.scope,
         matter=filters.matter,
@@ -93,8 +96,7 @@ async def memories_page(
     if is_htmx(request) and cursor:
         return HTMLResponse(render_fragment(PARTS, "rows", page, back, more, focus_first=True))
     if is_htmx(request):
-        filtered = filters != EVERYTHING
-        piece = render(request, "memory_list.html", page=page, back=back, more=more, filtered=filtered, highlight=None)
+        piece = render(request, "memory_list.html", page=page, more=more, highlight=None, **_about(filters))
         piece.headers["HX-Push-Url"] = back
         return piece
     shown = await _highlighted(backend, caller, highlight)
@@ -125,12 +127,11 @@ async def show_memories(
         user=user,
         page=page,
         filters=filters,
-        filtered=filters != EVERYTHING,
-        back=list_address(filters),
+        **_about(filters),
         more=list_address(filters, page.next_cursor),
         highlight=str(shown.id) if shown else None,
         deleted=deleted,
-        matters=await list_matters(backend, caller),
+        matters=await matter_choice(backend, caller),
         adding=adding,
     )
 
@@ -176,14 +177,24 @@ async def current_version(backend: RunningBackend, caller: Caller, memory_id: UU
     return (await history(backend, caller, memory_id))[0]
 
 
+def _about(filters: MemoryFilter) -> dict[str, Any]:
+    """What a list says of itself: where it stands, whether it is filtered, and where its files are."""
+    return {
+        "back": list_address(filters),
+        "filtered": filters != EVERYTHING,
+        "export": {each: list_address(filters, path=f"{MEMORIES}/export/{each}") for each in EXPORT_FORMATS},
+    }
+
+
 async def _page(backend: RunningBackend, caller: Caller, filters: MemoryFilter, cursor: str | None) -> Page:
     """A page of the list. An old link to a matter or a place that is gone shows an empty or the first page."""
+    find = search_memories if filters.query else list_memories
     try:
-        return await list_memories(backend, caller, filters, cursor or None)
+        return await find(backend, caller, filters, cursor or None)
     except MatterNotFound:
         return Page((), None)
     except InvalidInput:
-        return await list_memories(backend, caller, filters)
+        return await find(backend, caller, filters)
 
 
 async def _highlighted(backend: RunningBackend, caller: Caller, highlight: str) -> Memory | None:

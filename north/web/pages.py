@@ -48,6 +48,7 @@ def _environment() -> jinja2.Environment:
         "TYPES_IN_A_RULE": wording.TYPES_IN_A_RULE,
         "SCOPES_IN_A_RULE": wording.SCOPES_IN_A_RULE,
         "ORIGIN_WORDS": wording.ORIGIN_WORDS,
+        "EXPORT_FORMATS": wording.EXPORT_FORMATS,
     }
     return environment
 

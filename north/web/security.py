@@ -11,16 +11,23 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from north.errors import CrossSiteRequest
 from north.web.error_pages import error_page
 
-OTHER_SURFACES = ("/api", "/mcp", "/.well-known", "/healthz", "/readyz", "/metrics")
+OTHER_SURFACES = (
+    "/api", "/mcp", "/.well-known", "/token", "/register", "/revoke", "/healthz", "/readyz", "/metrics",
+)  # fmt: skip
 """Paths that no page lives under; who calls them sends a bearer token and no cookie."""
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
+POPUP_PAGES = frozenset({"/authorize", "/login"})
+"""Pages that a program may open in a window of its own, which has to find its opener again when it is led back."""
+
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+
 PAGE_HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
-        "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-    ),
+    "Content-Security-Policy": CONTENT_POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",
@@ -71,7 +78,10 @@ class PageSecurity:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                complete_headers(MutableHeaders(scope=message), _is_https(scope))
+                headers = MutableHeaders(scope=message)
+                if scope["path"] in POPUP_PAGES:
+                    headers.setdefault("Cross-Origin-Opener-Policy", "unsafe-none")
+                complete_headers(headers, _is_https(scope))
             await send(message)
 
         request = Request(scope)
@@ -87,6 +97,14 @@ def complete_headers(headers: MutableHeaders, https: bool) -> None:
         headers.setdefault(name, value)
     if https:
         headers.setdefault("Strict-Transport-Security", "max-age=31536000")
+
+
+def policy_with_form_target(target: str) -> str:
+    """The policy of a page whose form's answer leads the browser on to `target`, a source expression.
+
+    Chromium holds a redirect after a form to `form-action` too.
+    """
+    return CONTENT_POLICY.replace("form-action 'self'", f"form-action 'self' {target}")
 
 
 def _address(scope: Scope) -> str:

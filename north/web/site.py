@@ -16,12 +16,16 @@ from north.web import (
     assets,
     chat_pages,
     connections_pages,
+    consent_pages,
     login,
+    matter_choice,
     memory_changes,
+    memory_export,
     memory_pages,
     netdocuments_pages,
     rules_pages,
     settings_pages,
+    thread_pages,
 )
 from north.web.error_pages import NO_SUCH_PAGE, SOMETHING_WRONG, failure
 from north.web.security import PageSecurity, complete_headers, is_page
@@ -37,9 +41,13 @@ def add_web(app: FastAPI) -> None:
     for part in (
         assets,
         login,
+        consent_pages,
         chat_pages,
+        thread_pages,
+        matter_choice,
         memory_pages,
         memory_changes,
+        memory_export,
         rules_pages,
         connections_pages,
         netdocuments_pages,

@@ -42,6 +42,8 @@ UNANSWERED = {
     "model_rejected": "The model refused the request, so this message has no answer.",
 }
 
+EXPORT_FORMATS = {"json": "JSON", "csv": "CSV", "markdown": "Markdown"}
+
 SHARED = "shared with the firm"
 
 
@@ -72,6 +74,8 @@ def origin_in_words(memory: Memory) -> str:
     yours = memory.source is None or memory.source.yours
     if memory.origin in (Origin.CHAT, Origin.MINER) and not yours:
         return "from a colleague’s conversation"
+    if memory.origin in (Origin.CHAT, Origin.MINER) and memory.source is not None and label is None:
+        return "from a conversation that you deleted"
     if memory.origin == Origin.MCP and label:
         return f"from {label}"
     named = f" “{label}”" if label else ""

@@ -6,30 +6,47 @@ from collections.abc import Sequence
 from uuid import UUID
 
 import structlog
-from procrastinate import RetryStrategy
 
-from north.errors import EmbedderUnavailable
+from north.chat.mining import Miner, mine_thread
+from north.errors import DatabaseUnavailable, EmbedderUnavailable
 from north.memory.backend import Backend
 from north.memory.embedding import embed_stored
+from north.memory.mining import idle_threads
+from north.model import Caller, Origin
+from north.worker.failures import Patience
 
 log = structlog.get_logger(__name__)
 
-RETRIES = RetryStrategy(max_attempts=12, exponential_wait=2, retry_exceptions=[EmbedderUnavailable])
+PATIENCE = Patience()
 
 
-def register(backend: Backend) -> None:
-    """Give the queue its tasks, bound to this backend."""
+def register(backend: Backend, miner: Miner) -> None:
+    """Give the queue its tasks, bound to this backend.
+
+    Periodic tasks are not tried again: their next run does what this one did not.
+    """
     app = backend.jobs.app
 
-    @app.task(name="embed", retry=RETRIES)
+    @app.task(name="embed", retry=PATIENCE)
     async def embed(organization_id: str, user_id: str, memory_ids: Sequence[str]) -> None:
         ids = [UUID(memory_id) for memory_id in memory_ids]
         await embed_stored(backend.database, backend.embedder, UUID(organization_id), UUID(user_id), ids)
 
     @app.periodic(cron="*/5 * * * *")
-    @app.task(name="embed_missing", queueing_lock="embed_missing", pass_context=False)
+    @app.task(name="embed_missing", queueing_lock="embed_missing", lock="embed_missing", pass_context=False)
     async def embed_missing(timestamp: int) -> None:
         await embed_all_missing(backend)
+
+    @app.task(name="mine", retry=PATIENCE)
+    async def mine(organization_id: str, user_id: str, thread_id: str) -> None:
+        thread = UUID(thread_id)
+        caller = Caller(UUID(organization_id), UUID(user_id), Origin.MINER, thread_id=thread)
+        await mine_thread(miner, caller, thread)
+
+    @app.periodic(cron="* * * * *")
+    @app.task(name="mine_idle", queueing_lock="mine_idle", lock="mine_idle", pass_context=False)
+    async def mine_idle(timestamp: int) -> None:
+        await enqueue_idle(backend)
 
 
 async def embed_all_missing(backend: Backend) -> int:
@@ -48,3 +65,41 @@ async def embed_all_missing(backend: Backend) -> int:
             log.warning("embedding_postponed", code=error.code)
             break
     return count
+
+
+async def enqueue_idle(backend: Backend) -> int:
+    """Queue every idle thread, of every lawyer of every firm, that has something to mine.
+
+    A thread whose job waits, runs or is parked is not queued again: an operator retries a parked one.
+
+    Returns:
+        How many threads were queued.
+    """
+    held = {row["lock"] for row in await backend.database.lookup("jobs.held", task="mine")}
+    count = 0
+    for lawyer in await backend.database.lookup("access.lawyers"):
+        try:
+            count += await _enqueue_idle_of(backend, lawyer["firm_id"], lawyer["user_id"], held)
+        except DatabaseUnavailable as error:
+            log.warning("mining_postponed", code=error.code)
+            break
+    return count
+
+
+async def _enqueue_idle_of(backend: Backend, organization_id: UUID, user_id: UUID, held: set[str]) -> int:
+    async with backend.database.tenant(organization_id, user_id) as transaction:
+        threads = [thread for thread in await idle_threads(transaction, backend) if _name(thread) not in held]
+        for thread_id in threads:
+            await backend.jobs.enqueue(
+                transaction,
+                "mine",
+                alone=_name(thread_id),
+                organization_id=str(organization_id),
+                user_id=str(user_id),
+                thread_id=str(thread_id),
+            )
+    return len(threads)
+
+
+def _name(thread_id: UUID) -> str:
+    return f"mine:{thread_id}"

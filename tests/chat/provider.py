@@ -109,7 +109,7 @@ def anthropic_call(tool: str, arguments: Json) -> list[bytes]:
 
 def _chunks(*deltas: Json, finish: str) -> list[bytes]:
     chunk: Json = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-    choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices: list[Json] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
     choices.append({"index": 0, "delta": {}, "finish_reason": finish})
     return [
         *(f"data: {json.dumps({**chunk, 'choices': [each]})}\n\n".encode() for each in choices),

@@ -40,7 +40,7 @@ class TestAConnection:
     ) -> None:
         server.expire()
         await search_documents(north, firm.a, "lease")
-        secrets = [each for each in (*server.access, *server.refresh, tokens.access, tokens.refresh, CLIENT_SECRET)]
+        secrets = [*server.access, *server.refresh, tokens.access, tokens.refresh, CLIENT_SECRET]
         with psycopg.connect(database.superuser_url) as connection:
             rows = connection.execute("select c::text, sealed_tokens from connection c").fetchall()
         assert rows

@@ -81,6 +81,17 @@ def rows_of(owner: Owner) -> dict[str, Columns]:
         },
         "web_session": {**own, "expires_at": datetime.now(UTC)},
         "access_token": {**own, "name": "A token"},
+        "oauth_grant": {
+            **own,
+            "client_id": "https://host.test/program",
+            "client_name": "A program",
+            "redirect_host": "host.test",
+            "redirect_uri": "https://host.test/back",
+            "code_challenge": "x",
+            "scope": "memory",
+            "resource": "https://north.test/mcp",
+            "expires_at": datetime.now(UTC),
+        },
         "connection": {**own, "provider": "netdocuments", "sealed_tokens": key, "account": "A lawyer"},
     }
 

@@ -16,6 +16,7 @@ MEMORY_TABLES = {"agent_memory_candidate", "memory_term", "memory_use"}
 FIRM_TABLES = {"organization", "app_user", "matter"}
 JOB_TABLES = {
     "job_schema",
+    "job_failure",
     "procrastinate_jobs",
     "procrastinate_events",
     "procrastinate_workers",
@@ -39,11 +40,14 @@ TABLE_GRANTS: dict[tuple[str, str], set[str]] = {
     ("north_app", "import_conversation"): CHANGE,
     ("north_app", "web_session"): CHANGE,
     ("north_app", "access_token"): CHANGE,
+    ("north_app", "oauth_grant"): CHANGE,
+    ("north_app", "oauth_client"): REMOVE,
     ("north_app", "connection"): CHANGE,
     ("north_app", "memory_rule_suggestion"): {"SELECT"},
     ("north_app", "memory_term"): REMOVE,
     ("north_app", "lookup_key"): REMOVE,
     ("north_app", "idempotency_key"): REMOVE,
+    ("north_app", "job_failure"): {*CHANGE, "DELETE"},
     ("north_app", "alembic_version"): {"SELECT"},
     ("scheduler_role", "alembic_version"): {"SELECT"},
 }
@@ -52,6 +56,7 @@ COLUMN_GRANTS = {
     ("north_app", "app_user", "role", "UPDATE"),
     ("north_app", "app_user", "disabled_at", "UPDATE"),
     ("north_app", "matter", "name", "UPDATE"),
+    ("north_app", "oauth_client", "authorized_at", "UPDATE"),
 }
 
 FIRM_WALL = "(organization_id = north_organization())"
@@ -88,7 +93,7 @@ def walled_tables(catalog: Catalog) -> set[str]:
 class TestTables:
     def test_every_table_is_walled_or_known_to_hold_nothing_of_a_firm(self, catalog: Catalog) -> None:
         tables = set(values(catalog, "select tablename from pg_tables where schemaname = 'public'"))
-        assert tables - walled_tables(catalog) == {"lookup_key", "alembic_version", *JOB_TABLES}
+        assert tables - walled_tables(catalog) == {"lookup_key", "oauth_client", "alembic_version", *JOB_TABLES}
 
     def test_row_level_security_is_enabled_and_forced_on_every_table_of_firms(self, catalog: Catalog) -> None:
         guarded = values(
@@ -116,6 +121,13 @@ class TestTables:
                where conrelid = 'lookup_key'::regclass and contype = 'c'""",
         )
         assert "ARRAY['firm'::text, 'login'::text, 'session'::text, 'token'::text, 'oauth'::text]" in kinds
+
+    def test_a_program_that_registered_is_of_no_firm(self, catalog: Catalog) -> None:
+        columns = "select column_name::text from information_schema.columns where table_name = 'oauth_client'"
+        told = {"name", "redirect_uris", "has_secret"}
+        assert set(values(catalog, columns)) == {"id", *told, "created_at", "authorized_at"}
+        clients = "'oauth_client'::regclass in (conrelid, confrelid)"
+        assert values(catalog, f"select conname from pg_constraint where contype = 'f' and {clients}") == []
 
     def test_there_is_no_way_round_a_table(self, catalog: Catalog) -> None:
         assert values(

@@ -88,6 +88,40 @@ class TestPool:
         assert await nobody_sees_anything(one_connection)
         assert await sees_only_their_own(one_connection, world.ben)
 
+    async def test_a_lost_race_is_told_whichever_later_statement_meets_it(
+        self, one_connection: Database, world: World
+    ) -> None:
+        ana = world.ana
+        for later in range(40):
+            with pytest.raises(LostRace, match="user_password_pkey"):
+                async with one_connection.tenant(ana.organization_id, ana.user_id) as transaction:
+                    await transaction.send("access.insert_password", password_hash="another")
+                    for _ in range(later):
+                        await transaction.send("tenant.alive")
+                        await asyncio.sleep(0.001)  # the answer to the first may come between any two
+        assert await sees_only_their_own(one_connection, ana)
+
+    async def test_of_two_who_wait_for_each_other_one_has_lost_a_race(self, world: World) -> None:
+        database = Database(world.database.application_url, size=2)
+        await database.open()
+        ready = asyncio.Barrier(2)
+
+        async def update(mine: Owner, first: UUID, second: UUID) -> None:
+            async with database.tenant(mine.organization_id, mine.user_id) as transaction:
+                for number, matter_id in enumerate((first, second)):
+                    change = b"update matter set name = name where id = %s"
+                    await transaction.connection.execute(change, (matter_id,))
+                    await owners_seen(transaction)
+                    if number == 0:
+                        await ready.wait()
+
+        one, other = world.ana.matter_id, world.ben.matter_id
+        ends = await asyncio.gather(
+            update(world.ana, one, other), update(world.ben, other, one), return_exceptions=True
+        )
+        await database.close()
+        assert sorted(type(end).__name__ for end in ends) == ["LostRace", "NoneType"]
+
     async def test_a_cancelled_transaction_leaves_no_context_behind(
         self, one_connection: Database, world: World
     ) -> None:

@@ -42,10 +42,9 @@ def mcp_app(backend: Backend, settings: Settings) -> FastAPI:
 
 
 @asynccontextmanager
-async def serving(app: FastAPI) -> AsyncIterator[str]:
+async def serving(app: FastAPI, port: int = 0) -> AsyncIterator[str]:
     """The address at which `app` is served, for the block."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
+    with socket.create_server(("127.0.0.1", port)) as listener:
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
         running = asyncio.create_task(server.serve(sockets=[listener]))
         try:
@@ -88,10 +87,13 @@ async def held(context: AbstractAsyncContextManager[Client]) -> AsyncIterator[Cl
 
     holding = asyncio.create_task(hold())
     try:
-        await asyncio.wait([entered, holding], return_when=asyncio.FIRST_COMPLETED)
-        if holding.done():
-            await holding
-        yield entered.result()
+        holding.add_done_callback(lambda _: entered.done() or entered.cancel())
+        try:
+            client = await entered
+        except asyncio.CancelledError:
+            await holding  # it could not enter, and says why
+            raise
+        yield client
     finally:
         leave.set()
         await holding

@@ -47,7 +47,9 @@ async def knock(http: httpx2.AsyncClient, secret: str, path: str = "/mcp", **hea
 
 
 class TestTokens:
-    @pytest.mark.parametrize("headers", [{}, bearing("north_wrong"), bearing(""), {"Authorization": "Basic YTpi"}])
+    @pytest.mark.parametrize(
+        "headers", [{}, bearing("north_wrong"), {"Authorization": "Bearer"}, {"Authorization": "Basic YTpi"}]
+    )
     async def test_nobody_comes_in_without_a_valid_one(self, http: httpx2.AsyncClient, headers: dict[str, str]) -> None:
         reply = await http.post("/mcp", json=INITIALIZE, headers=headers)
         assert reply.status_code == 401
@@ -85,10 +87,13 @@ class TestTheAddress:
         assert (await http.get("/mcp", headers=bearing(secret))).status_code == 405
 
     async def test_says_when_the_database_is_away(self, settings: Settings, fresh_database: TestDatabase) -> None:
-        async with opened(make_backend(settings, fresh_database.place)) as backend:
-            async with serving(mcp_app(backend, settings)) as address, httpx2.AsyncClient(headers=ACCEPT) as http:
-                await backend.database.close()
-                reply = await knock(http, "north_any", f"{address}/mcp")
+        async with (
+            opened(make_backend(settings, fresh_database.place)) as backend,
+            serving(mcp_app(backend, settings)) as address,
+            httpx2.AsyncClient(headers=ACCEPT) as http,
+        ):
+            await backend.database.close()
+            reply = await knock(http, "north_any", f"{address}/mcp")
         assert reply.status_code == 503
         assert reply.headers["retry-after"]
 
@@ -109,7 +114,8 @@ class TestOtherSites:
             yield address, request.param
 
     @pytest.mark.parametrize(
-        "origin", ["https://evil.example", "http://north.example.com", "null", "https://north.example.com.evil.example"]
+        "origin",
+        ["https://evil.example", "http://docs.north.example.com", "null", "https://north.example.com.evil.example"],
     )
     async def test_a_page_of_another_site_is_refused(
         self, public: tuple[str, str | None], secret: str, origin: str

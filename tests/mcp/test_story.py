@@ -13,10 +13,11 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
+from north.access.tokens import delete_token, list_tokens
 from north.memory.backend import Backend
 from tests.commands import NORTH, environment
 from tests.conftest import SECRET_KEY, FirmOfTest, TestDatabase
-from tests.mcp.conftest import LEGACY, MODERN, Host, contents, done, secret_of
+from tests.mcp.conftest import LEGACY, MODERN, Host, contents, done, refused, secret_of
 
 BLUEBOOK = "Always cite cases in Bluebook form."
 MEMOS = "I prefer short memos."
@@ -69,7 +70,9 @@ async def test_over_standard_input_and_output(
     command = stdio(database, tmp_path, secret)
     async with Client(command, mode=mode) as client:
         await tell_the_story(client, address, secret)
-        assert "Bluebook" not in (await done(client, "briefing"))["text"]
+        (token,) = await list_tokens(backend, firm.a)
+        await delete_token(backend, firm.a, token.id)
+        assert "token of this connection is not valid any more" in await refused(client, "briefing")
 
 
 def stdio(database: TestDatabase, folder: Path, secret: str) -> StdioServerParameters:
@@ -119,6 +122,7 @@ async def test_the_command_writes_nothing_but_the_protocol_to_standard_output(
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write("".join(json.dumps(line) + "\n" for line in lines).encode())
     answers = [json.loads(await process.stdout.readline()) for _ in range(3)]
+    process.stdin.close()
     rest, complaints = await process.communicate()
     assert sorted(answer["id"] for answer in answers) == [1, 2, 3] and rest == b""
     assert process.returncode == 0

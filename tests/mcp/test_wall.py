@@ -284,9 +284,12 @@ class TestRacing:
 
 async def blocked(database: TestDatabase) -> None:
     """Wait until a transaction on this database waits for another one's lock."""
-    name = psycopg.conninfo.conninfo_to_dict(database.superuser_url)["dbname"]
-    waiting = "select 1 from pg_stat_activity where datname = %s and wait_event_type = 'Lock'"
-    async with await psycopg.AsyncConnection.connect(database.superuser_url, autocommit=True) as connection:
-        async with asyncio.timeout(10):
-            while await (await connection.execute(waiting, (name,))).fetchone() is None:
-                await asyncio.sleep(0)
+    waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+    async with (
+        await psycopg.AsyncConnection.connect(database.superuser_url, autocommit=True) as connection,
+        asyncio.timeout(20),
+    ):
+        while True:
+            cursor = await connection.execute(waiting)
+            if await cursor.fetchone():
+                return

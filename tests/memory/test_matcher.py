@@ -1,62 +1,73 @@
-"""Which live memory an update means."""
+"""Which memory an update means."""
 
 from __future__ import annotations
 
 import pytest
 
-from north.errors import MatterNotFound
 from north.memory.backend import Backend
-from north.memory.edit import archive, edit
-from north.memory.matcher import match
+from north.memory.matcher import Match, match
+from north.memory.save import save
+from north.model import Caller, Draft, MemoryType, Saved, Scope
 from tests.conftest import FirmOfTest
-from tests.memory.remembering import of_firm, on_matter, personal, remember
+
+LEEDS = "The hearing in Leeds is on 4 May 2027."
 
 
-async def test_means_the_memory_that_says_it(backend: Backend, firm: FirmOfTest) -> None:
-    memory = await remember(backend, firm.a, on_matter("The answer is due on 12 June 2026."))
-    await remember(backend, firm.a, on_matter("The client is a Delaware LLC."))
-    await remember(backend, firm.a, personal("I prefer short memos."))
-    meant = await match(backend, firm.a, "the answer is due", "HV-1001")
-    assert meant.memory is not None and meant.memory.id == memory.id
-    assert meant.candidates == ()
+async def known(backend: Backend, caller: Caller, *contents: str, matter: str | None = None) -> None:
+    scope = Scope.MATTER if matter else Scope.USER_PRIVATE
+    outcomes = await save(backend, caller, [Draft(content, MemoryType.FACT, scope, matter) for content in contents])
+    assert all(isinstance(outcome, Saved) for outcome in outcomes)
 
 
-async def test_means_by_sense_what_it_does_not_share_words_with(backend: Backend, firm: FirmOfTest) -> None:
-    memory = await remember(backend, firm.a, personal("The attorney's dog is called Rex."))
-    await remember(backend, firm.a, personal("Invoices are sent on Fridays."))
-    meant = await match(backend, firm.a, "name of the lawyer's dog", None)
-    assert meant.memory is not None and meant.memory.id == memory.id
+def said(found: Match) -> str | None:
+    return found.memory.content if found.memory else None
 
 
-async def test_asks_back_when_several_could_be_meant(backend: Backend, firm: FirmOfTest) -> None:
-    first = await remember(backend, firm.a, on_matter("The hearing in Leeds is on 3 June."))
-    second = await remember(backend, firm.a, on_matter("The hearing in York is on 4 June."))
-    meant = await match(backend, firm.a, "the hearing", "HV-1001")
-    assert meant.memory is None
-    assert {memory.id for memory in meant.candidates} == {first.id, second.id}
-
-
-async def test_means_nothing_when_nothing_is_related(backend: Backend, firm: FirmOfTest) -> None:
-    await remember(backend, firm.a, personal("Invoices are sent on Fridays."))
-    meant = await match(backend, firm.a, "the witness in the boundary dispute", None)
-    assert (meant.memory, meant.candidates) == (None, ())
-
-
-async def test_never_means_firm_memory_nor_a_strangers_nor_what_is_not_live(
-    backend: Backend, firm: FirmOfTest, rival: FirmOfTest
+@pytest.mark.parametrize(
+    ("about", "meant"),
+    [
+        ("hearing in Leeds", LEEDS),
+        ("the Leeds hearing date", LEEDS),
+        ("memo length", "Ana prefers short memos of two pages."),
+        ("the client's state of incorporation is Delaware", "The client is a Delaware LLC."),
+    ],
+)
+async def test_a_description_means_the_memory_that_says_it(
+    backend: Backend, firm: FirmOfTest, about: str, meant: str
 ) -> None:
-    text = "The answer is due on 12 June 2026."
-    await remember(backend, firm.a, of_firm(text))
-    await remember(backend, firm.b, personal(text))
-    await remember(backend, firm.a, on_matter(text, "HV-1002"))
-    await remember(backend, rival.a, on_matter(text))
-    await archive(backend, firm.a, (await remember(backend, firm.a, on_matter(text))).id)
-    old = await remember(backend, firm.a, personal(text))
-    await edit(backend, firm.a, old.id, "Nothing of the kind.")
-    meant = await match(backend, firm.a, text, "HV-1001")
-    assert (meant.memory, meant.candidates) == (None, ())
+    await known(backend, firm.a, LEEDS, "Ana prefers short memos of two pages.", "The client is a Delaware LLC.")
+    assert said(await match(backend, firm.a, about, None)) == meant
 
 
-async def test_an_unknown_matter_is_an_error(backend: Backend, firm: FirmOfTest) -> None:
-    with pytest.raises(MatterNotFound):
-        await match(backend, firm.a, "the answer", "HV-9")
+async def test_a_text_that_is_remembered_word_for_word_is_meant_whatever_stands_close(
+    backend: Backend, firm: FirmOfTest
+) -> None:
+    await known(backend, firm.a, LEEDS, "The hearing in Leeds is on 11 June 2027.")
+    assert said(await match(backend, firm.a, LEEDS, None)) == LEEDS
+
+
+async def test_several_that_fit_are_candidates_and_none_is_chosen(backend: Backend, firm: FirmOfTest) -> None:
+    await known(backend, firm.a, LEEDS, "The hearing in Leeds is before Judge Orr.", "Ana drinks tea.")
+    found = await match(backend, firm.a, "hearing in Leeds", None)
+    assert found.memory is None
+    assert sorted(memory.content for memory in found.candidates) == [
+        "The hearing in Leeds is before Judge Orr.",
+        LEEDS,
+    ]
+
+
+async def test_one_in_each_bucket_are_candidates(backend: Backend, firm: FirmOfTest) -> None:
+    await known(backend, firm.a, LEEDS)
+    await known(backend, firm.a, LEEDS, matter="HV-1001")
+    assert len((await match(backend, firm.a, "hearing in Leeds", "HV-1001")).candidates) == 2
+
+
+async def test_nothing_that_fits_means_nothing(backend: Backend, firm: FirmOfTest) -> None:
+    await known(backend, firm.a, LEEDS)
+    assert await match(backend, firm.a, "seat of the arbitration", None) == Match(None)
+
+
+async def test_the_meant_memory_is_found_among_many(backend: Backend, firm: FirmOfTest) -> None:
+    await known(backend, firm.a, LEEDS)
+    await known(backend, firm.a, *(f"Hearing number {number} of the term took place." for number in range(60)))
+    assert said(await match(backend, firm.a, "hearing in Leeds", None)) == LEEDS

@@ -16,7 +16,7 @@ from north.memory.backend import Backend
 from north.memory.listing import MemoryFilter, list_memories
 from north.model import new_id
 from tests.conftest import FirmOfTest
-from tests.web.conftest import STREAM, client_of, enter, page_of, remember, web_app
+from tests.web.conftest import HTMX, STREAM, client_of, enter, page_of, remember, web_app
 
 BLUEBOOK = "I always want citations in Bluebook form."
 MARKDOWN = "# Heading\n\n**Bold** and ![seal](https://evil.test/x.png)\n\n- one\n- two\n\n<script>alert(1)</script>"
@@ -60,7 +60,7 @@ class TestANewChat:
         assert BLUEBOOK in page.text
         assert "Saved to memory:" in page.text
         [memory] = (await list_memories(backend, firm.a, MemoryFilter())).memories
-        assert f'href="/settings/memory?highlight={memory.id}#memory-{memory.id}"' in page.body
+        assert f'action="/settings/memory/{memory.id}/delete"' in page.body
         assert 'name="matter"' not in page.body
 
     @pytest.mark.parametrize(
@@ -101,8 +101,12 @@ class TestAConversation:
         memory = await remember(backend, firm.a, BLUEBOOK)
         response = await ana.post("/chat", data={"text": "How should I cite a case?"})
         page = page_of(await ana.get(response.headers["Location"]))
-        assert "Used 1 memory" in page.text
-        assert f'href="/settings/memory?highlight={memory.id}#memory-{memory.id}">{BLUEBOOK}</a>' in page.body
+        assert "Used 1 memory See them" in page.text
+        [used] = re.findall(r'<a href="(/chat/[^"]*/used)">See them</a>', page.body)
+        for headers in ({}, HTMX):
+            rows = page_of(await ana.get(used, headers=headers))
+            assert BLUEBOOK in rows.text
+            assert f'action="/settings/memory/{memory.id}/delete"' in rows.body
 
     async def test_of_a_colleague_or_another_firm_answers_as_if_there_were_none(
         self, ben: httpx2.AsyncClient, rhea: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest
@@ -140,7 +144,7 @@ class TestAStreamedAnswer:
         assert events[0][0] == "thread"
         assert events[0][1]["address"] == f"/chat/{thread.id}"
         assert events[0][1]["title"] == thread.title == BLUEBOOK
-        assert "Matter HV-1001 · Harbor v. Vance" in events[0][1]["matter"]
+        assert "Matter HV-1001 · Harbor v. Vance" in events[0][1]["head"]
 
     async def test_tells_what_was_saved_and_ends_with_the_notes(self, ana: httpx2.AsyncClient) -> None:
         events = events_of(await ana.post("/chat", data={"text": BLUEBOOK}, headers=STREAM))
@@ -186,4 +190,4 @@ class TestAFailedAnswer:
         await ana.post(f"/chat/{thread.id}/messages", data={"text": BLUEBOOK})
         messages = (await get_thread(backend, firm.a, thread.id)).messages
         assert [message.role for message in messages] == ["user", "assistant"]
-        assert f'value="{BLUEBOOK}"' not in (await ana.get(f"/chat/{thread.id}")).text
+        assert f'name="text" value="{BLUEBOOK}"' not in (await ana.get(f"/chat/{thread.id}")).text

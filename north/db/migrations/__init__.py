@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-HEAD = "0002"
+HEAD = "0004"
 """The newest revision that this version of North knows."""
 
 

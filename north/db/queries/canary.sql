@@ -47,6 +47,7 @@ select exists (select from organization where organization_id is distinct from :
     or exists (select from import_conversation)
     or exists (select from web_session)
     or exists (select from access_token)
+    or exists (select from oauth_grant)
     or exists (select from connection)
     as foreign_rows;
 

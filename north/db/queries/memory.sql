@@ -5,11 +5,15 @@ select m.id, m.content, m.type, m.scope, m.status, m.confidence, m.origin, m.cre
        m.target_matter_id as matter_id, matter.number as matter_number, matter.name as matter_name,
        m.captured_by as captured_by_id, capturer.name as captured_by_name,
        m.archived_by as archived_by_id, archiver.name as archived_by_name,
+       thread.title as thread_title, thread.deleted_at as thread_deleted_at,
        used.uses, used.last_used_at
 from agent_memory_candidate m
 left join matter on matter.organization_id = m.organization_id and matter.id = m.target_matter_id
 left join app_user capturer on capturer.organization_id = m.organization_id and capturer.id = m.captured_by
 left join app_user archiver on archiver.organization_id = m.organization_id and archiver.id = m.archived_by
+-- A title is its lawyer's own; the policy of threads hides a colleague's.
+left join chat_thread thread
+    on thread.organization_id = m.organization_id and thread.id = m.source_thread_id and thread.user_id = :user_id
 left join lateral (
     select count(*) as uses, max(u.used_at) as last_used_at
     from memory_use u
@@ -31,6 +35,26 @@ where m.organization_id = :organization_id
   and (cast(:after_time as timestamptz) is null or (m.created_at, m.id) < (:after_time, cast(:after_id as uuid)))
 order by m.created_at desc, m.id desc
 limit :limit;
+
+-- name: found
+-- The ids of one page of a search: what has each of its words, the newest first, and below it what is close in meaning,
+-- the closest first. Exact: every row that the filters leave is compared.
+with filtered as materialized (
+    select m.id, m.created_at, m.content ilike all(cast(:patterns as text[])) as worded,
+           case when m.embedding_model = :embedding_model
+                then - (m.embedding <#> cast(:query_vector as halfvec)) end as cosine
+    from agent_memory_candidate m
+    where m.organization_id = :organization_id
+      and m.status = :status
+      and (cast(:scope as memory_scope) is null or m.scope = :scope)
+      and (cast(:type as memory_type) is null or m.type = :type)
+      and (cast(:origin as memory_origin) is null or m.origin = :origin)
+      and (cast(:matter_id as uuid) is null or m.target_matter_id = :matter_id)
+)
+select id, worded from filtered
+where worded or cosine >= :least_cosine
+order by worded desc, case when worded then created_at end desc nulls last, cosine desc nulls last, id desc
+limit :limit offset :offset;
 
 -- name: writer
 -- Who writes, by name, and the time that this transaction's rows will have.

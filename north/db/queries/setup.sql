@@ -71,6 +71,17 @@ union all
 select format('grant usage on sequence %%I to north_app', sequencename)
 from pg_sequences where schemaname = 'public' and sequencename like 'procrastinate%%';
 
+-- name: ensure_job_failures!
+-- Why a job has failed, by kind: the job library keeps no reasons.
+create table if not exists job_failure (
+    job_id bigint primary key,
+    reason text not null,
+    failed_at timestamptz not null default now()
+);
+
+-- name: share_job_failures!
+grant select, insert, update, delete on job_failure to north_app;
+
 -- name: missing_database
 -- The statement that creates a database, where there is none of this name.
 select format('create database %%I', cast(:name as text)) as statement

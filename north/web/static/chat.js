@@ -75,7 +75,7 @@ function begin(text, again) {
   messages.querySelector(".problem")?.remove();
   document.getElementById("welcome")?.remove();
   document.body.classList.remove("is-new");
-  chooseMatter(false);
+  choices(false);
   composer.querySelector(".problem")?.remove();
   if (!again) {
     const yours = copyOf("your-message");
@@ -114,11 +114,13 @@ function show(answer, name, data) {
       answer.open.replaceChildren();
     }
     answer.notes.innerHTML = data.notes;
-    nameThread(data);
+    htmx.process(answer.notes);
+    document.getElementById(data.place)?.parentElement.prepend(document.getElementById(data.place));
   } else if (name === "failed") {
     throw new Refusal(data.reason);
   } else if (data.html) {
     answer.notes.insertAdjacentHTML("beforeend", data.html);
+    htmx.process(answer.notes);
     if (data.status) status.textContent = data.status;
   }
   if (atEnd) toTheEnd();
@@ -138,14 +140,14 @@ function end(answer) {
   if (atEnd) toTheEnd();
 }
 
-// The matter is chosen before the first message; if that one fails, it can still be chosen.
-function chooseMatter(possible) {
-  const choice = composer.querySelector(".composer-matter");
-  if (choice) choice.hidden = !possible;
+// The matter, and whether the chat is remembered, are chosen before the first message; if that fails, they still can be.
+function choices(possible) {
+  const both = composer.querySelector(".composer-choices");
+  if (both) both.hidden = !possible;
 }
 
 function fail(text, reason) {
-  chooseMatter(true);
+  choices(true);
   const failure = copyOf("failure");
   failure.querySelector("p").textContent = reason;
   const again = failure.querySelector("form");
@@ -158,17 +160,13 @@ function fail(text, reason) {
 function enter(thread) {
   history.replaceState(null, "", thread.address);
   composer.action = `${thread.address}/messages`;
-  composer.querySelector(".composer-matter")?.remove();
+  composer.querySelector(".composer-choices")?.remove();
   document.querySelector(".side-nav [aria-current]")?.removeAttribute("aria-current");
-  const matter = document.getElementById("thread-matter");
-  matter.outerHTML = thread.matter;
-  nameThread(thread);
-}
-
-function nameThread(thread) {
-  document.getElementById("thread-title").textContent = thread.title;
   document.title = `${thread.title} · North`;
-  document.querySelector(`#threads a[href="${thread.address}"]`)?.closest("li").remove();
+  const head = document.getElementById("thread-head");
+  head.innerHTML = thread.head;
+  htmx.process(head);
+  document.querySelector("#threads .side-none")?.remove();
   document.getElementById("threads").insertAdjacentHTML("afterbegin", thread.link);
 }
 

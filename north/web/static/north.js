@@ -1,4 +1,4 @@
-// On every page: the theme without a reload, and exact times in the reader's own time zone.
+// On every page: the theme without a reload, exact times in the reader's own time zone, and menus that close.
 "use strict";
 
 document.addEventListener("submit", (event) => {
@@ -19,6 +19,20 @@ document.addEventListener("mouseover", (event) => {
   const time = event.target.closest("time[datetime]");
   if (!time) return;
   time.title = new Date(time.dateTime).toLocaleString(undefined, { dateStyle: "full", timeStyle: "short" });
+});
+
+// A menu closes by Escape, which gives the keyboard back, and by a press anywhere else.
+document.addEventListener("keydown", (event) => {
+  const menu = event.target.closest("[data-menu][open]");
+  if (!menu || event.key !== "Escape") return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+});
+
+document.addEventListener("click", (event) => {
+  for (const menu of document.querySelectorAll("[data-menu][open]")) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
 });
 
 let saying;

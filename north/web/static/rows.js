@@ -1,4 +1,5 @@
-// Settings: what the keyboard does in a form, history that opens and closes, copying, and failures in words.
+// Rows of memories, in Settings and in the chat: what the keyboard does in a form, history that opens and closes, copying,
+// and failures in words.
 "use strict";
 
 document.addEventListener("keydown", (event) => {
