@@ -52,7 +52,7 @@ class TestADatabase:
         assert [name for name, finding in findings.items() if not finding.fine] == outdated
         assert list(findings) == [
             *("Versions", "Postgres", "pgvector", "Roles", "Row-level security", "Isolation canary", "Schema"),
-            *("Secret key", "Embedder", "Model", "Port"),
+            *("Jobs", "Secret key", "Embedder", "Model", "Port"),
         ]
 
     def test_a_table_without_forced_row_security_is_named(self, fresh_database: TestDatabase) -> None:

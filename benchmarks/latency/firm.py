@@ -24,11 +24,15 @@ PER_SOURCE = 20
 
 @dataclass(frozen=True, slots=True)
 class Firm:
-    """A firm, one of its lawyers with a token, and one of its matters; each of the two has a full bucket."""
+    """A firm, and one of its lawyers with a token.
+
+    The lawyer's bucket and that of `asked` stay as they were filled; what is measured is saved to `written`.
+    """
 
     caller: Caller
     token: str
-    matter: Matter
+    asked: Matter
+    written: Matter
     memories: int
 
 
@@ -44,12 +48,12 @@ async def fill(backend: Backend, texts: Iterator[str], memories: int, bucket: in
     for caller in callers:
         await _fill_bucket(backend, caller, None, islice(texts, bucket))
     matters = []
-    for number in range(max(memories // bucket - LAWYERS, 1)):
+    for number in range(max(memories // bucket - LAWYERS, 2)):
         caller = callers[number % LAWYERS]
         matters.append(await create_matter(backend, caller, f"B-{number + 1:04}", f"Benchmark matter {number + 1}"))
         await _fill_bucket(backend, caller, matters[-1], islice(texts, bucket))
     _, token = await create_token(backend, callers[0], "benchmark")
-    return Firm(callers[0], token, matters[0], (LAWYERS + len(matters)) * bucket)
+    return Firm(callers[0], token, matters[0], matters[1], (LAWYERS + len(matters)) * bucket)
 
 
 async def _fill_bucket(backend: Backend, caller: Caller, matter: Matter | None, texts: Iterator[str]) -> None:

@@ -5,7 +5,7 @@ machine does weighs on all of them alike:
 
 - the floor: one query embedding and one empty tenant transaction (`select 1`), in this process;
 - a recall over REST, of a question that was never asked before: in the lawyer's own bucket, and in both buckets;
-- a save over REST, on the matter, of a text that was never saved before.
+- a save over REST, on another matter, of a text that was never saved before.
 
 The server is a process of its own. After each call there is a short pause, so that the vector that a save leaves to be
 made weighs on no other call. The ratios are those of the medians.
@@ -83,14 +83,13 @@ def calls(
     async def post(path: str, body: dict[str, object]) -> None:
         client.post(path, body)
 
-    number = firm.matter.number
+    recalled, saved = "/api/v1/recall", "/api/v1/memories"
+    draft = {"type": "fact", "scope": "matter", "matter": firm.written.number}
     return {
         FLOOR: floor,
-        "recall, own bucket": lambda: post("/api/v1/recall", {"query": next(questions)}),
-        "recall, both buckets": lambda: post("/api/v1/recall", {"query": next(questions), "matter": number}),
-        "save": lambda: post(
-            "/api/v1/memories", {"content": next(texts), "type": "fact", "scope": "matter", "matter": number}
-        ),
+        "recall, own bucket": lambda: post(recalled, {"query": next(questions)}),
+        "recall, both buckets": lambda: post(recalled, {"query": next(questions), "matter": firm.asked.number}),
+        "save": lambda: post(saved, {"content": next(texts), **draft}),
     }
 
 

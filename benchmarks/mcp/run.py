@@ -2,8 +2,8 @@
 
 One `north serve` in a process of its own, one lawyer with personal memory and a matter's. The official Python client
 calls `north__memory_recall` and `north__memory_save` over HTTP; the same calls go to REST by the same HTTP library. In
-each round every call is made once with words of its own, in an order drawn anew: a save leaves a vector to be made, which
-slows whatever comes next, and no surface may always come next. The ratio is that of the medians.
+each round every call is made once with words of its own, in an order drawn anew: a save leaves a vector to be made,
+which slows whatever comes next, and no surface may always come next. The ratio is that of the medians.
 """
 
 from __future__ import annotations

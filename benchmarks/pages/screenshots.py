@@ -142,7 +142,7 @@ STEPS: dict[str, tuple[str, Step]] = {
 
 
 async def _picture(page: Page, folder: Path, name: str, look: str) -> None:
-    whole = name not in ("side", "conversation-menu")
+    whole = await page.locator(".composer").count() == 0  # what sticks to a long page's end would stand in its middle
     await page.screenshot(path=folder / f"{name}-{look}.png", full_page=whole)
 
 

@@ -90,7 +90,9 @@ class Mined(BaseModel):
     type: MemoryType
     scope: Literal["user_private", "matter"]
     confidence: Confidence
-    evidence: str = Field(description="The lawyer's own words that say it, verbatim.", max_length=CONTENT_LIMIT * 2)
+    evidence: Annotated[str, AfterValidator(storable)] = Field(
+        description="The lawyer's own words that say it, verbatim.", max_length=CONTENT_LIMIT * 2
+    )
     updates: str | None = Field(default=None, description="The id of the known memory that it replaces.")
 
 

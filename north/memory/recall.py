@@ -61,13 +61,18 @@ async def recall(backend: Backend, caller: Caller, query: str, matter: str | Non
         MatterNotFound: the firm has no such matter.
         InvalidInput: the query or the limit is not valid.
     """
+    found = await search(backend, caller, query, matter, limit)
+    await note_uses(backend, caller, found.memories)
+    return found
+
+
+async def search(backend: Backend, caller: Caller, query: str, matter: str | None = None, limit: int = 12) -> Recall:
+    """As `recall`, for a caller who notes the uses once the answer is on its way (`note_uses`)."""
     if not 1 <= limit <= LIMIT:
         raise InvalidInput(reason=f"limit is 1 to {LIMIT}")
     if not query.strip() or len(query) > QUERY_LIMIT:
         raise InvalidInput(reason=f"the query has 1 to {QUERY_LIMIT} characters")
-    found = await rank_buckets(backend, caller, query, matter, limit)
-    await note_uses(backend, caller, found.memories)
-    return found
+    return await rank_buckets(backend, caller, query, matter, limit)
 
 
 async def inject(backend: Backend, caller: Caller, query: str | None, matter: str | None) -> Injection:

@@ -16,8 +16,10 @@ async def log_in(page: Page, email: str) -> None:
     await expect(page).to_have_title("New chat · North")
 
 
-async def new_chat(page: Page, matter: str | None = None) -> None:
+async def new_chat(page: Page, matter: str | None = None, *, incognito: bool = False) -> None:
     await page.goto("/chat")
+    if incognito:
+        await page.get_by_label("Don’t remember this chat").check()
     if matter:
         options = page.get_by_label("Matter").locator("option")
         label = await options.filter(has_text=matter).inner_text()
@@ -37,7 +39,8 @@ async def say(page: Page, text: str) -> Locator:
 
 def row(page: Page, text: str) -> Locator:
     """The row of a memory in Settings, unless it is being edited."""
-    return page.locator("#memory-list .memory:not(.is-edited)").filter(has_text=text)
+    rows = page.locator("#memory-list .memory:not(.is-edited)")
+    return rows.filter(has=page.locator(".memory-text").filter(has_text=text))
 
 
 async def open_memory(page: Page) -> None:

@@ -13,6 +13,7 @@ from north.memory.backend import Backend
 from north.memory.edit import edit
 from north.memory.rules import NEVER_REMEMBER, create_rule
 from north.model import MemoryType, Scope
+from north.web.pages import THEME_COOKIE
 from tests.browser.conftest import Visit
 from tests.browser.pages import log_in, new_chat, say
 from tests.conftest import FirmOfTest
@@ -34,7 +35,10 @@ async def furnish(backend: Backend, firm: FirmOfTest) -> dict[str, str]:
     await create_token(backend, firm.a, "Claude on a laptop")
     return {
         "new chat": "/chat",
+        "chat deleted": f"/chat?deleted={memory.id}",
+        "chats not found": "/chat?find=zzzz",
         "memories": f"/settings/memory?highlight={memory.id}",
+        "found by meaning": "/settings/memory?q=brief+correspondence",
         "nothing found": "/settings/memory?q=zzzz",
         "edit": f"/settings/memory/{memory.id}/edit",
         "history": f"/settings/memory/{old.id}/history",
@@ -74,9 +78,42 @@ async def test_every_page_is_usable_by_everybody(
     await say(page, f"I always want citations in Bluebook form. {LONG}")
     answer = await say(page, "In which form do I want citations?")
     await answer.locator(".used summary").click()
+    await answer.locator(".used").get_by_role("link", name="Edit").first.click()
+    await expect(answer.get_by_label("Text of this memory")).to_be_focused()
+    await page.locator(".note.saved").first.get_by_role("button", name="Delete").click()
+    await page.locator(".thread-menu summary").click()
     found["conversation"], scrolls["conversation"] = await violations(page), await sideways(page)
+    used = await page.goto(await _used_address(page))
+    assert used and used.ok
+    found["used"], scrolls["used"] = await violations(page), await sideways(page)
+    await new_chat(page, "HV-1001", incognito=True)
+    await say(page, "In which form do I want citations?")
+    found["not remembered"], scrolls["not remembered"] = await violations(page), await sideways(page)
     assert {name: each for name, each in found.items() if each} == {}
     assert {name: each for name, each in scrolls.items() if each > 0} == {}
+
+
+async def _used_address(page: Page) -> str:
+    """Where a browser without JavaScript sees the memories that the first answer used."""
+    await page.reload()
+    address = await page.locator(".used a").filter(has_text="See them").first.get_attribute("href")
+    assert address
+    return address
+
+
+@pytest.mark.parametrize(("chosen", "preferred"), [("dark", "light"), ("light", "dark")])
+async def test_a_theme_by_choice_is_as_readable_as_one_by_preference(
+    visit: Visit, site: str, backend: Backend, firm: FirmOfTest, chosen: str, preferred: str
+) -> None:
+    await remember(backend, firm.a, "I want short letters.")
+    page = await visit(firm.ana, color_scheme=preferred)
+    await page.context.add_cookies([{"name": THEME_COOKIE, "value": chosen, "url": site}])
+    await page.goto("/settings/memory")
+    await expect(page.locator("html")).to_have_css("color-scheme", chosen)
+    assert await violations(page) == []
+    await new_chat(page)
+    await say(page, "I always want citations in Bluebook form.")
+    assert await violations(page) == []
 
 
 async def test_the_keyboard_reaches_the_content_first(visit: Visit, firm: FirmOfTest) -> None:

@@ -17,8 +17,8 @@ from tests.conftest import FirmOfTest
 from tests.mcp.conftest import secret_of
 
 CLIENTS = 50
-CALLS = int(os.environ.get("NORTH_MCP_CALLS", "1000"))
-"""In all; 10,000 take minutes."""
+CALLS = int(os.environ.get("NORTH_MCP_CALLS", "2000"))
+"""In all; `NORTH_MCP_CALLS=10000` for the whole proof, which takes minutes."""
 
 VERSION = "2026-07-28"
 ENVELOPE = {

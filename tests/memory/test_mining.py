@@ -201,7 +201,7 @@ class TestKeeping:
         assert await kept_from(backend, firm.a, passage, found(BLUEBOOK, passage)) == Kept(known=1)
 
     async def test_a_rule_holds(self, backend: Backend, database: TestDatabase, firm: FirmOfTest) -> None:
-        await create_rule(backend, firm.a, None, MemoryType.PREFERENCE, None)
+        await create_rule(backend, firm.a, "never_remember", None, MemoryType.PREFERENCE, None)
         thread = await conversation(backend, database, firm.a, "I cite in Bluebook form.")
         passage = await passage_of(backend, firm.a, thread)
         assert await kept_from(backend, firm.a, passage, found(BLUEBOOK, passage)) == Kept(refused=1)

@@ -53,7 +53,8 @@ with filtered as materialized (
 )
 select id, worded from filtered
 where worded or cosine >= :least_cosine
-order by worded desc, case when worded then created_at end desc nulls last, cosine desc nulls last, id desc
+order by worded desc, case when worded then created_at end desc nulls last, case when worded then id end desc nulls last,
+         cosine desc nulls last, id desc
 limit :limit offset :offset;
 
 -- name: writer
