@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help up install test lint format bench bench-recall bench-latency bench-offline bench-pages screenshots browser clean
+.PHONY: help up install test lint format bench bench-recall bench-latency bench-offline bench-pages conformance screenshots browser clean
 
 help: ## List the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -39,13 +39,19 @@ format: $(INSTALLED) ## Put the code into its usual form.
 test: lint browser ## Set everything up and run every test.
 	@$(BIN)/pytest $(ARGS)
 
-bench: bench-recall bench-latency bench-offline bench-pages ## Run every benchmark.
+conformance: $(INSTALLED) ## The official MCP conformance suite and the MCP Inspector, both fetched by npm.
+	@$(BIN)/python -m tests.conformance.run
+
+bench: bench-recall bench-latency bench-offline bench-mining bench-pages ## Run every benchmark.
 
 bench-recall: $(INSTALLED) ## How much of the evidence recall finds, on public conversations.
 	@$(BIN)/python -m benchmarks.recall.run $(ARGS)
 
 bench-latency: $(INSTALLED) ## How long saving and recalling take, as ratios to a floor.
 	@$(BIN)/python -m benchmarks.latency.run $(ARGS)
+
+bench-mining: $(INSTALLED) ## What the miner finds in labelled conversations.
+	@$(BIN)/python -m benchmarks.mining.run $(ARGS)
 
 bench-offline: $(INSTALLED) ## What the offline assistant saves, and what it should not.
 	@$(BIN)/python -m benchmarks.offline.run $(ARGS)

@@ -22,10 +22,11 @@ SECRET_LEAST = 32
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where North's data is, and the key to the hashes in it."""
+    """Where North's data is, as `north_app` and as `scheduler_role`, and the key to the hashes in it."""
 
     database_url: str
     secret_key: str
+    scheduler_url: str | None = None
 
 
 def make_backend(settings: Settings, place: Place) -> Backend:
@@ -45,6 +46,7 @@ def make_backend(settings: Settings, place: Place) -> Backend:
         jobs=Jobs(place.database_url),
         secret_key=hashlib.sha256(place.secret_key.encode()).digest(),
         settings=settings,
+        scheduler_url=place.scheduler_url,
     )
 
 

@@ -175,6 +175,24 @@ def token_create(
 
 @app.command()
 @plain_errors
+def sweep(
+    firm: Annotated[str | None, typer.Option(help="One firm's short name; default: every firm.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say which rules would be written.")] = False,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Write `never remember` rules for what lawyers keep deleting; the worker does this every night by itself.
+
+    What it has written a rule for once, it never looks at again: a rule that its lawyer deleted stays deleted.
+    """
+    from north.commands import sweeping
+
+    swept = with_backend(settings_with(data_dir=data_dir), lambda backend: sweeping.run(backend, firm, dry_run=dry_run))
+    say(as_json, sweeping.in_words(swept, dry_run=dry_run), sweeping.as_json(swept, dry_run=dry_run))
+
+
+@app.command()
+@plain_errors
 def doctor(data_dir: DataDir = None, port: Port = None, host: Host = None, as_json: Json = False) -> None:
     """Check versions, roles, isolation, embedder, model, port and disk: one line each, fine or what to do.
 

@@ -225,6 +225,12 @@ class MemoryNotLive(Conflict):
     """
 
 
+class ThreadNotPaused(Conflict):
+    """Nothing waits in this thread. Send a message instead."""
+
+    code = "thread_not_paused"
+
+
 class MemoryDuplicate(Conflict):
     """Another live memory says exactly this; it is `current`. Delete one of the two instead."""
 
@@ -451,6 +457,12 @@ class IsolationBroken(Misconfigured):
     """
 
     code = "isolation_broken"
+
+
+class SweepNotConfigured(Misconfigured):
+    """NORTH_SCHEDULER_DATABASE_URL is not set; the sweep connects with it, as `scheduler_role`."""
+
+    code = "sweep_not_configured"
 
 
 class DatabaseTooNew(Misconfigured):

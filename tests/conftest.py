@@ -56,7 +56,7 @@ class TestDatabase:
 
     @property
     def place(self) -> Place:
-        return Place(self.application_url, SECRET_KEY)
+        return Place(self.application_url, SECRET_KEY, self.scheduler_url)
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -99,3 +100,49 @@ def _time(text: str) -> datetime:
 def _evidence(ids: list[str]) -> frozenset[str]:
     """The turns that are named; some entries hold several ids, or one that is spelt `D:11:26` or `D30:05`."""
     return frozenset(f"D{int(session)}:{int(turn)}" for text in ids for session, turn in _EVIDENCE.findall(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A message as it was spoken."""
+
+    id: str
+    speaker: str
+    text: str
+    said_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """An observation about a speaker, and the ids of the turns that prove it."""
+
+    text: str
+    evidence: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One session of a conversation, and the facts about its first speaker that it proves."""
+
+    speaker: str
+    turns: tuple[Spoken, ...]
+    facts: tuple[Fact, ...]
+
+
+def read_sessions(path: Path) -> list[Session]:
+    """The sessions of a LoCoMo file with their observations about the first speaker."""
+    return [session for entry in json.loads(path.read_text(encoding="utf-8")) for session in _sessions(entry)]
+
+
+def _sessions(entry: dict[str, Any]) -> Iterator[Session]:
+    conversation = entry["conversation"]
+    speaker = conversation["speaker_a"]
+    for number in sorted(int(match[1]) for key in conversation if (match := _SESSION.fullmatch(key))):
+        said_at = _time(conversation[f"session_{number}_date_time"])
+        turns = tuple(
+            Spoken(turn["dia_id"], turn["speaker"], turn["text"], said_at) for turn in conversation[f"session_{number}"]
+        )
+        known = {turn.id for turn in turns}
+        observed = entry["observation"].get(f"session_{number}_observation", {}).get(speaker, ())
+        facts = (Fact(text, _evidence([ids] if isinstance(ids, str) else ids) & known) for text, ids in observed)
+        yield Session(speaker, turns, tuple(fact for fact in facts if fact.evidence))

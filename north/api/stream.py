@@ -25,7 +25,8 @@ from north.chat.events import (
     TurnFailed,
     TurnFinished,
 )
-from north.chat.turn import Assistant, stream_turn
+from north.chat.paused import stream_turn
+from north.chat.turn import Assistant
 from north.model import Caller, Memory
 
 EVENT_STREAM = "text/event-stream"

@@ -21,8 +21,8 @@ from north.api.shapes import (
     memory_shapes,
 )
 from north.api.stream import EVENT_STREAM, STREAM_DESCRIPTION, stream_reply
+from north.chat.paused import resume, run_turn
 from north.chat.threads import MESSAGE_LIMIT, create_thread, get_thread, list_threads
-from north.chat.turn import run_turn
 
 router = APIRouter(prefix="/v1/threads", tags=["threads"])
 
@@ -37,6 +37,8 @@ ANSWERING = (
     errors.ModelRejected,
     errors.ModelConfused,
 )
+
+RESUMING = tuple(error for error in ANSWERING if not issubclass(error, errors.InvalidInput))
 
 ThreadId = Annotated[str, Path(alias="id", description="A thread's id.")]
 
@@ -56,6 +58,12 @@ class NewMessage(RequestBody):
     text: str = Field(
         description=f"At most {MESSAGE_LIMIT:,} characters.", examples=["I always want citations in Bluebook form."]
     )
+
+
+class Decision(RequestBody):
+    """What to do with the save that an earlier release left waiting in the thread."""
+
+    approved: bool = Field(description="Whether it is saved.")
 
 
 class ThreadList(Shape):
@@ -119,6 +127,21 @@ async def say(
     if EVENT_STREAM in accept:
         return await stream_reply(assistant, caller, known, new.text, request)
     message = await run_turn(assistant, caller, known, new.text)
+    return TurnReply(
+        reply=message.content, saved=memory_shapes(message.saved), recalled=memory_shapes(message.recalled)
+    )
+
+
+@router.post(
+    "/{id}/resume", summary="Resume a paused thread", responses=failures(*RESUMING, errors.ThreadNotPaused, body=True)
+)
+async def go_on(thread_id: ThreadId, decision: Decision, assistant: Assisting, caller: SignedIn) -> TurnReply:
+    """Let a thread go on that an earlier release left paused; a new message to it does that too.
+
+    No thread is paused any more. This call leaves with the release after 0.1.
+    """
+    known = known_id(thread_id, errors.ThreadNotFound)
+    message = await resume(assistant, caller, known, approved=decision.approved)
     return TurnReply(
         reply=message.content, saved=memory_shapes(message.saved), recalled=memory_shapes(message.recalled)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -23,6 +23,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import DeferredToolResults
 from pydantic_ai.usage import UsageLimits
 
 from north.chat import history
@@ -96,7 +97,16 @@ async def run_turn(assistant: Assistant, caller: Caller, thread_id: UUID, text: 
         InvalidInput: the text cannot be a message.
         Unavailable: the model failed; the message is stored and can be sent again.
     """
-    async for event in stream_turn(assistant, caller, thread_id, text):
+    return await whole(stream_turn(assistant, caller, thread_id, text))
+
+
+async def whole(events: AsyncGenerator[TurnEvent, None]) -> Message:
+    """The answer of a turn, when it is complete.
+
+    Raises:
+        NorthError: why there is none.
+    """
+    async for event in events:
         if isinstance(event, TurnFailed):
             raise event.error
         if isinstance(event, TurnFinished):
@@ -115,7 +125,14 @@ async def stream_turn(
         ThreadNotFound: the lawyer has no such thread; before the first event.
         InvalidInput: the text cannot be a message; before the first event.
     """
-    began = await _begin(assistant.backend, caller, thread_id, check_message(text))
+    began = await begin(assistant.backend, caller, thread_id, text)
+    async with aclosing(stream_begun(assistant, began)) as events:
+        async for event in events:
+            yield event
+
+
+async def stream_begun(assistant: Assistant, began: Begun) -> AsyncGenerator[TurnEvent, None]:
+    """Answer a turn that has begun, event by event. Closing the stream stops the answer."""
     events: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
     running = asyncio.create_task(_run(assistant, began, events), name="north-turn")
     _turns.add(running)
@@ -136,15 +153,30 @@ def _ended(turn: asyncio.Task[None]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Begun:
+class Begun:
+    """A turn that has begun: what the model is given, and where the thread stands.
+
+    `opening` are messages that stand before the answer's own and are stored with them; `answers` are the results of
+    tool calls that they leave open. `prompt` is None where the model only goes on.
+    """
+
     caller: Caller
     thread: Thread
     user_message: Message
     history: list[ModelMessage]
+    prompt: str | None
+    opening: tuple[ModelMessage, ...] = ()
+    answers: DeferredToolResults | None = None
 
 
-async def _begin(backend: Backend, caller: Caller, thread_id: UUID, text: str) -> _Begun:
-    """Store what was typed, before anything can fail, and read the thread so far."""
+async def begin(backend: Backend, caller: Caller, thread_id: UUID, text: str) -> Begun:
+    """Store what was typed, before anything can fail, and read the thread so far.
+
+    Raises:
+        ThreadNotFound: the lawyer has no such thread.
+        InvalidInput: the text cannot be a message.
+    """
+    text = check_message(text)
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
         past = await transaction.send("threads.model_history", thread_id=thread_id, limit=HISTORY_MESSAGES)
         thread = await thread_in(transaction, thread_id)
@@ -159,10 +191,10 @@ async def _begin(backend: Backend, caller: Caller, thread_id: UUID, text: str) -
         await transaction.send("threads.touch", thread_id=thread_id, title=title_of(text))
     acting = replace(caller, origin=Origin.CHAT, thread_id=thread_id, message_id=message_id)
     thread = thread if thread.title else replace(thread, title=title_of(text))
-    return _Begun(acting, thread, Message(message_id, "user", text, datetime.now(UTC)), history.replayed(rows))
+    return Begun(acting, thread, Message(message_id, "user", text, datetime.now(UTC)), history.replayed(rows), text)
 
 
-async def _run(assistant: Assistant, began: _Begun, events: asyncio.Queue[TurnEvent | None]) -> None:
+async def _run(assistant: Assistant, began: Begun, events: asyncio.Queue[TurnEvent | None]) -> None:
     turn = Turn(assistant.backend, began.caller, began.thread, events.put_nowait)
     said: list[str] = []
     complete = False
@@ -192,7 +224,7 @@ async def _to_its_end(work: Coroutine[Any, Any, Message]) -> Message:
         raise
 
 
-async def _answer(assistant: Assistant, turn: Turn, began: _Begun, said: list[str]) -> list[ModelMessage]:
+async def _answer(assistant: Assistant, turn: Turn, began: Begun, said: list[str]) -> list[ModelMessage]:
     """Let the model answer; what it says is added to `said` as it comes."""
     backend, caller = turn.backend, turn.caller
     memory = await inject(backend, caller, began.user_message.content, turn.matter)
@@ -201,8 +233,9 @@ async def _answer(assistant: Assistant, turn: Turn, began: _Begun, said: list[st
     await note_uses(backend, caller, memory.memories, caller.message_id)
     result = None
     async with assistant.agent.run_stream_events(
-        began.user_message.content,
-        message_history=began.history,
+        began.prompt,
+        message_history=[*began.history, *began.opening],
+        deferred_tool_results=began.answers,
         instructions=instructions_for(began.thread, memory.text, datetime.now(UTC), documents=assistant.documents),
         deps=turn,
         usage_limits=UsageLimits(request_limit=REQUESTS_PER_TURN),
@@ -218,7 +251,7 @@ async def _answer(assistant: Assistant, turn: Turn, began: _Begun, said: list[st
                 case _:
                     pass
     assert result is not None
-    return result.new_messages()
+    return [*began.opening, *result.new_messages()]
 
 
 def _say(turn: Turn, said: list[str], text: str, *, new_part: bool = False) -> None:

@@ -16,6 +16,7 @@ from north.assembly import Place, make_backend, opened
 from north.db.embedded import EmbeddedServer, embedded, read_credentials, server_url
 from north.db.migrate import (
     APPLICATION,
+    SCHEDULER,
     check_schema,
     ensure_database,
     is_connection_string,
@@ -40,7 +41,12 @@ def place_of(settings: Settings) -> Iterator[Place]:
     if settings.database_url is not None:
         if settings.secret_key is None:
             raise Misconfigured(reason="NORTH_DATABASE_URL is set, so NORTH_SECRET_KEY must be set too")
-        yield Place(checked_url("NORTH_DATABASE_URL", settings.database_url), settings.secret_key.get_secret_value())
+        sweeping = settings.scheduler_database_url
+        yield Place(
+            checked_url("NORTH_DATABASE_URL", settings.database_url),
+            settings.secret_key.get_secret_value(),
+            checked_url("NORTH_SCHEDULER_DATABASE_URL", sweeping) if sweeping else None,
+        )
         return
     with embedded(settings.data_dir) as server:
         yield prepare(server, settings)
@@ -86,7 +92,11 @@ def prepare(server: EmbeddedServer, settings: Settings) -> Place:
         scheduler_password=credentials.scheduler_role,
     )
     key = settings.secret_key.get_secret_value() if settings.secret_key else credentials.secret_key
-    return Place(server_url(server, APPLICATION, credentials.north_app, DATABASE), key)
+    return Place(
+        server_url(server, APPLICATION, credentials.north_app, DATABASE),
+        key,
+        server_url(server, SCHEDULER, credentials.scheduler_role, DATABASE),
+    )
 
 
 def with_backend(settings: Settings, work: Callable[[Backend], Awaitable[Result]]) -> Result:

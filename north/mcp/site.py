@@ -8,6 +8,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
+from fastmcp import FastMCP
+from fastmcp.server.http import StarletteWithLifespan
 from starlette.routing import Route
 
 from north.mcp.auth import Bearers
@@ -17,6 +19,19 @@ from north.memory.backend import Backend
 from north.settings import Settings
 
 PATH = "/mcp"
+
+
+def over_http(server: FastMCP, settings: Settings) -> StarletteWithLifespan:
+    """The server behind Streamable HTTP at `/mcp`; a request by another name, or from another site, is refused."""
+    address = urlsplit(settings.address)
+    return server.http_app(
+        path=PATH,
+        stateless_http=True,
+        json_response=True,
+        host_origin_protection=True,
+        allowed_hosts=[address.hostname or settings.host],
+        allowed_origins=[f"{address.scheme}://{address.netloc}"],
+    )
 
 
 def add_mcp(app: FastAPI, backend: Backend, settings: Settings) -> None:
@@ -30,15 +45,7 @@ def add_mcp(app: FastAPI, backend: Backend, settings: Settings) -> None:
         backend: the running North.
         settings: where people reach North; a request by another name, or from another site's page, is refused.
     """
-    address = urlsplit(settings.address)
-    hosted = make_mcp(backend, auth=Bearers(backend)).http_app(
-        path=PATH,
-        stateless_http=True,
-        json_response=True,
-        host_origin_protection=True,
-        allowed_hosts=[address.hostname or settings.host],
-        allowed_origins=[f"{address.scheme}://{address.netloc}"],
-    )
+    hosted = over_http(make_mcp(backend, auth=Bearers(backend)), settings)
     app.router.routes.append(Route(PATH, hosted, include_in_schema=False))
     app.router.routes.extend(oauth_routes(backend))
     outer = app.router.lifespan_context

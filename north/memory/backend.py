@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from north.connectors.embeddings import Embedder
@@ -22,6 +22,7 @@ class Backend:
     jobs: Jobs
     secret_key: bytes
     settings: Settings
+    scheduler_url: str | None = field(default=None, repr=False)
 
     @property
     def memory_tokens(self) -> int:

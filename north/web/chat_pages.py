@@ -12,9 +12,10 @@ from fastapi import APIRouter, Form
 from starlette.requests import Request
 from starlette.responses import Response
 
+from north.chat.paused import resume, run_turn, waiting_in
 from north.chat.threads import MESSAGES_SHOWN, check_message, create_thread, get_thread, list_threads
-from north.chat.turn import Assistant, run_turn
-from north.errors import InvalidInput, MatterNotFound, NorthError, Unavailable
+from north.chat.turn import Assistant
+from north.errors import InvalidInput, MatterNotFound, NorthError, ThreadNotPaused, Unavailable
 from north.model import Message, Thread, User
 from north.web.chat_stream import stream_answer
 from north.web.error_pages import status_of, wants_events
@@ -83,6 +84,20 @@ async def send_message(
 ) -> Response:
     """Send a message in a conversation and answer it."""
     return await _answer(request, backend, user, thread_id, text)
+
+
+@router.post(CHAT + "/{thread_id:uuid}/resume")
+async def resume_thread(
+    request: Request, backend: RunningBackend, user: CurrentUser, thread_id: UUID, approved: Annotated[bool, Form()]
+) -> Response:
+    """Let a thread go on that an earlier release left paused; leaves with `north.chat.paused`."""
+    try:
+        await resume(request.app.state.assistant, chat_caller(user, thread_id), thread_id, approved=approved)
+    except Unavailable as error:
+        return await show_thread(request, backend, user, thread_id, problem=str(error), error=error)
+    except ThreadNotPaused:
+        pass  # a second press of the button: the answer is there
+    return see_other(f"{CHAT}/{thread_id}#latest")
 
 
 async def _answer(
@@ -172,7 +187,8 @@ async def show_thread(
     """
     caller = chat_caller(user, thread_id)
     thread = await get_thread(backend, caller, thread_id)
-    unanswered = _unanswered(thread)
+    waiting = await waiting_in(backend, caller, thread)
+    unanswered = None if waiting else _unanswered(thread)
     return render(
         request,
         "chat.html",
@@ -184,6 +200,7 @@ async def show_thread(
         deleted=None,
         unnamed=unnamed,
         messages=thread.messages,
+        waiting=waiting,
         cut=len(thread.messages) == MESSAGES_SHOWN,
         address=f"{CHAT}/{thread_id}",
         action=f"{CHAT}/{thread_id}/messages",

@@ -27,8 +27,9 @@ from north.chat.events import (
     TurnFailed,
     TurnFinished,
 )
+from north.chat.paused import stream_turn
 from north.chat.threads import title_of
-from north.chat.turn import Assistant, stream_turn
+from north.chat.turn import Assistant
 from north.model import Caller, Message, Thread
 from north.web.markdown import render_markdown, split_open_block, without_half_link
 from north.web.pages import render_fragment

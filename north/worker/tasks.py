@@ -12,6 +12,7 @@ from north.errors import DatabaseUnavailable, EmbedderUnavailable
 from north.memory.backend import Backend
 from north.memory.embedding import embed_stored
 from north.memory.mining import idle_threads
+from north.memory.trust import sweep
 from north.model import Caller, Origin
 from north.worker.failures import Patience
 
@@ -47,6 +48,14 @@ def register(backend: Backend, miner: Miner) -> None:
     @app.task(name="mine_idle", queueing_lock="mine_idle", lock="mine_idle", pass_context=False)
     async def mine_idle(timestamp: int) -> None:
         await enqueue_idle(backend)
+
+    @app.periodic(cron="30 2 * * *")
+    @app.task(name="sweep", queueing_lock="sweep", lock="sweep", pass_context=False)
+    async def nightly_sweep(timestamp: int) -> None:
+        if backend.scheduler_url is None:
+            log.warning("sweep_not_configured", setting="NORTH_SCHEDULER_DATABASE_URL")
+        else:
+            await sweep(backend.scheduler_url)
 
 
 async def embed_all_missing(backend: Backend) -> int:

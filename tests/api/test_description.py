@@ -37,6 +37,7 @@ CALLS = {
     ("get", "/tokens"),
     ("post", "/tokens"),
     ("delete", "/tokens/{id}"),
+    ("post", "/wall/consultations"),
 }
 
 # What stands for others in the tree, or cannot happen to a caller of the API.
@@ -49,9 +50,20 @@ NEVER_OVER_REST = {
     errors.LoginFailed,
     errors.TooManyAttempts,
     errors.CrossSiteRequest,
-    errors.SessionUnknown,
-    errors.WalledSourceUnknown,
     errors.EmbedderUnavailable,
+    errors.DocumentNotFound,
+    errors.NetDocumentsNotConnected,
+    errors.NetDocumentsDenied,
+    errors.NetDocumentsDeclined,
+    errors.NetDocumentsLinkInvalid,
+    errors.NetDocumentsUnavailable,
+    errors.NetDocumentsBusy,
+    errors.NetDocumentsRejected,
+    errors.CabinetNotFound,
+    errors.ProgramNotFound,
+    errors.ClientUnknown,
+    errors.AuthorizationInvalid,
+    errors.JobNotFound,
 }
 OF_EVERY_ADDRESS = {errors.NotFound, errors.CallNotFound, errors.MethodNotAllowed}
 

@@ -85,7 +85,7 @@ async def test_what_was_forgotten_can_be_brought_back_after_a_reload(
     assert await live(backend, firm.a) == []
     await page.reload()
     note = page.locator(".note.forgotten")
-    await expect(note).to_contain_text("Forgotten: “The client is Orion Foods.”")
+    await expect(note).to_contain_text("Forgotten: The client is Orion Foods.")
     await note.get_by_role("button", name="Undo").press("Enter")
     await expect(note.locator(".memory-text")).to_contain_text("Orion Foods")
     assert await live(backend, firm.a) == ["The client is Orion Foods."]

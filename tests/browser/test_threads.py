@@ -45,9 +45,8 @@ async def test_a_conversation_is_renamed_deleted_and_brought_back_by_keyboard(
     await expect(menu).to_be_focused()
     await expect(page).to_have_title("Other side · North")
     await expect(page.get_by_role("heading", level=1)).to_have_text("Other side")
-    await expect(page.get_by_role("navigation", name="Conversations").locator("[aria-current]")).to_have_text(
-        "Other side"
-    )
+    listed = page.get_by_role("navigation", name="Conversations").locator("[aria-current]")
+    await expect(listed).to_have_text("Other side")
     await menu.press("Enter")
     await page.get_by_label("Name", exact=True).press("Escape")
     await expect(menu).to_be_focused()

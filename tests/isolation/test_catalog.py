@@ -50,8 +50,21 @@ TABLE_GRANTS: dict[tuple[str, str], set[str]] = {
     ("north_app", "job_failure"): {*CHANGE, "DELETE"},
     ("north_app", "alembic_version"): {"SELECT"},
     ("scheduler_role", "alembic_version"): {"SELECT"},
+    ("scheduler_role", "memory_rule"): {"INSERT"},
+    ("scheduler_role", "memory_rule_suggestion"): {"INSERT"},
 }
+SWEEP_READS = {
+    "lookup_key": {"kind", "firm_id"},
+    "app_user": {"organization_id", "id"},
+    "memory_rule_suggestion": {"organization_id", "user_id", "scope", "type"},
+    "agent_memory_candidate": {
+        *{"organization_id", "id", "scope", "type", "target_user_id", "status", "origin"},
+        *{"captured_by", "archived_by", "supersedes_id"},
+    },
+}
+"""What keep-rates need, and no text."""
 COLUMN_GRANTS = {
+    *{("scheduler_role", table, column, "SELECT") for table, columns in SWEEP_READS.items() for column in columns},
     ("north_app", "app_user", "name", "UPDATE"),
     ("north_app", "app_user", "role", "UPDATE"),
     ("north_app", "app_user", "disabled_at", "UPDATE"),

@@ -59,7 +59,10 @@ def test_nothing_is_ever_hard_deleted_but_what_holds_no_statement_of_anybody() -
         for path in QUERIES.glob("*.sql")
         for table in re.findall(r"delete\s+from\s+(\w+)", path.read_text(), re.IGNORECASE)
     }
-    assert deleted == {"memory_term", "lookup_key", "idempotency_key", "oauth_client"}
+    assert deleted == {
+        *("memory_term", "lookup_key", "idempotency_key", "oauth_client"),
+        *("procrastinate_jobs", "job_failure"),
+    }
 
 
 def test_the_historic_states_are_written_nowhere() -> None:

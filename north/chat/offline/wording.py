@@ -28,7 +28,21 @@ _UNCHANGED = frozenset(_UNCHANGED_WORDS.split())
 _IRREGULAR = {"am": "is", "are": "is", "have": "has", "do": "does", "go": "goes", "were": "was", "haven't": "hasn't"}
 _BASE_IN_ED = frozenset({"need", "feed", "proceed", "exceed", "succeed", "speed", "heed"})
 _VERB_IN_LY = frozenset({"rely", "apply", "reply", "supply", "comply", "imply", "fly", "multiply"})
-_ADVERBS = ("always", "never", "also", "only", "often", "still", "now", "just", "sometimes", "rather", "seldom", "much")
+_ADVERBS = (
+    "always",
+    "never",
+    "no longer",
+    "also",
+    "only",
+    "often",
+    "still",
+    "now",
+    "just",
+    "sometimes",
+    "rather",
+    "seldom",
+    "much",
+)
 _ADVERB = rf"(?:{'|'.join(_ADVERBS)}|[a-z]+ly)"
 _SHARED_VERBS = (
     "prefer|like|love|want|work|live|use|hate|need|speak|write|bill|handle|run|lead|do|am|have|practi[cs]e|report"
