@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help up install test lint format bench bench-recall bench-latency bench-offline bench-pages conformance screenshots browser clean
+.PHONY: help up install test lint format bench bench-recall bench-latency bench-mining bench-offline bench-pages conformance screenshots browser clean
 
 help: ## List the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18

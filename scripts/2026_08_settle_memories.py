@@ -72,13 +72,15 @@ def decide(versions: Sequence[Version], live: Mapping[Place, UUID]) -> dict[UUID
     live = dict(live)
     by_id = {each.id: each for each in versions}
     replacements: defaultdict[UUID, list[Version]] = defaultdict(list)
+    replaced = {each.id: _replaced(by_id, each) for each in versions}
     for each in versions:
-        if each.supersedes_id:
-            replacements[each.supersedes_id].append(each)
-    heads = [each for each in versions if each.status == PENDING and not _is_pending(by_id, each.supersedes_id)]
+        if before_id := replaced[each.id]:
+            replacements[before_id].append(each)
+    heads = [each for each in versions if each.status == PENDING and not _is_pending(by_id, replaced[each.id])]
     for head in sorted(heads, key=lambda each: each.age):
-        before = by_id.get(head.supersedes_id) if head.supersedes_id else None
-        rivals = replacements[head.supersedes_id] if head.supersedes_id else [head]
+        before_id = replaced[head.id]
+        before = by_id.get(before_id) if before_id else None
+        rivals = replacements[before_id] if before_id else [head]
         if before and (before.status in (SUPERSEDED, ARCHIVED) or _has_successor(rivals)):
             _archive(head, replacements, settled)
         elif head is max((each for each in rivals if each.status == PENDING), key=lambda each: each.age):
@@ -86,6 +88,14 @@ def decide(versions: Sequence[Version], live: Mapping[Place, UUID]) -> dict[UUID
         else:
             _archive(head, replacements, settled)
     return {id: status for id, status in settled.items() if status != by_id[id].status}
+
+
+def _replaced(by_id: Mapping[UUID, Version], version: Version) -> UUID | None:
+    """Which row a version replaces: what was rejected never stood, so the one before it does."""
+    replaced = version.supersedes_id
+    while replaced and replaced in by_id and by_id[replaced].status == REJECTED and by_id[replaced].supersedes_id:
+        replaced = by_id[replaced].supersedes_id
+    return replaced
 
 
 def _is_pending(by_id: Mapping[UUID, Version], id: UUID | None) -> bool:
@@ -128,8 +138,11 @@ def _enliven(
         settled[each.id] = SUPERSEDED
         if live.get(each.place) == each.id:
             del live[each.place]
-    settled[last.id] = ARCHIVED if last.place in live else ACTIVE
-    live.setdefault(last.place, last.id)
+    if _has_successor(replacements.get(last.id, ())):
+        settled[last.id] = SUPERSEDED
+    else:
+        settled[last.id] = ARCHIVED if last.place in live else ACTIVE
+        live.setdefault(last.place, last.id)
 
 
 @dataclass(slots=True)

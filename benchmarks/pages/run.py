@@ -73,7 +73,8 @@ async def _measured(page: Page, address: str, rounds: int) -> list[float]:
     found = []
     for _ in range(rounds + 1):
         await page.goto("about:blank")
-        await page.goto(address)
+        reply = await page.goto(address)
+        assert reply is not None and reply.ok, f"{address} answered {reply and reply.status}"
         found.append(await page.evaluate(PAINTED))
     return found[1:]  # the first fills the browser's cache
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from north.db.connect import Database
+from north.model import User
 
 
 class Kind(StrEnum):
@@ -50,3 +51,16 @@ async def find_hash(database: Database, kind: Kind, hashed: bytes) -> Found | No
     """What a secret or name with this keyed hash leads to."""
     rows = await database.lookup("access.find_key", kind=kind, key_hash=hashed)
     return Found(rows[0]["firm_id"], rows[0]["user_id"], rows[0]["subject_id"]) if rows else None
+
+
+async def admit(database: Database, secret_key: bytes, kind: Kind, text: str) -> tuple[User, Found] | None:
+    """The user behind a secret, in one round trip.
+
+    Returns:
+        The user and what the secret leads to; None when it is unknown, revoked or expired, or they may not come in.
+    """
+    rows = await database.admit(kind, key_hash(secret_key, kind, text))
+    if rows is None:
+        return None
+    key, user = rows
+    return User(**user), Found(key["firm_id"], key["user_id"], key["subject_id"])

@@ -9,7 +9,7 @@ from collections import deque
 from datetime import UTC, datetime, timedelta
 
 from north.access.firms import PASSWORD_MOST, PASSWORDS, normalised_email, user_of
-from north.access.keys import Found, Kind, find, key_hash, new_secret
+from north.access.keys import Found, Kind, admit, find, key_hash, new_secret
 from north.errors import LoginFailed, TooManyAttempts
 from north.memory.backend import Backend
 from north.model import User, new_id
@@ -101,8 +101,8 @@ async def _open_session(backend: Backend, user: User) -> str:
 
 async def session_user(backend: Backend, secret: str) -> User | None:
     """The user whose session this is; None when it is unknown, ended or expired."""
-    found = await find(backend.database, backend.secret_key, Kind.SESSION, secret)
-    return await user_of(backend, found) if found else None
+    admitted = await admit(backend.database, backend.secret_key, Kind.SESSION, secret)
+    return admitted[0] if admitted else None
 
 
 async def log_out(backend: Backend, secret: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from uuid import UUID
 
-from north.access.keys import Kind, find, key_hash, new_secret
+from north.access.keys import Kind, admit, key_hash, new_secret
 from north.errors import NotSignedIn, TokenNotFound
 from north.memory.backend import Backend
 from north.memory.input import check_line
@@ -68,23 +68,22 @@ async def token_caller(backend: Backend, secret: str, origin: Origin) -> Caller:
     Raises:
         NotSignedIn: it is unknown, revoked or expired, or its lawyer may not come in any more.
     """
-    found = await find(backend.database, backend.secret_key, Kind.TOKEN, secret)
-    if found is None or found.user_id is None or found.subject_id is None:
+    admitted = await admit(backend.database, backend.secret_key, Kind.TOKEN, secret)
+    if admitted is None:
         raise NotSignedIn
-    caller = Caller(found.organization_id, found.user_id, origin, client=str(found.subject_id))
-    if not await _admitted(backend, caller, found.subject_id):
-        raise NotSignedIn
+    user, found = admitted
+    assert found.subject_id is not None
+    caller = Caller(user.organization_id, user.id, origin, client=str(found.subject_id))
+    await _touch(backend, caller, found.subject_id)
     return caller
 
 
-async def _admitted(backend: Backend, caller: Caller, token_id: UUID) -> bool:
-    """Whether the token's lawyer may still come in. The use is noted, at most once a minute in this process."""
+async def _touch(backend: Backend, caller: Caller, token_id: UUID) -> None:
+    """Note the use of a token, at most once a minute in this process."""
     now = time.monotonic()
-    due = now - _touched.get(token_id, -TOUCH_SECONDS) >= TOUCH_SECONDS
+    if now - _touched.get(token_id, -TOUCH_SECONDS) < TOUCH_SECONDS:
+        return
+    _touched[token_id] = now
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
-        user = await transaction.send("access.user")
-        if due:
-            _touched[token_id] = now
-            await transaction.send("memory.without_waiting_for_disk")
-            await transaction.send("access.touch_token", id=token_id)
-    return await user.fetchone() is not None
+        await transaction.send("memory.without_waiting_for_disk")
+        await transaction.send("access.touch_token", id=token_id)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Response
+import structlog
+from fastapi import APIRouter, BackgroundTasks, Header, Response
 from pydantic import Field
 from starlette.responses import PlainTextResponse
 
@@ -13,7 +16,12 @@ from north.api.callers import Running, SignedIn
 from north.api.description import failures
 from north.api.metrics import RECALLS
 from north.api.shapes import MatterReference, MemoryShape, RequestBody, ScoredMemory, Shape, memory_shapes
-from north.memory.recall import LIMIT, QUERY_LIMIT, briefing, recall
+from north.errors import Unavailable
+from north.memory.backend import Backend
+from north.memory.recall import LIMIT, QUERY_LIMIT, briefing, note_uses, search
+from north.model import Caller, Memory
+
+log = structlog.get_logger(__name__)
 
 router = APIRouter(prefix="/v1", tags=["recall"])
 
@@ -45,14 +53,23 @@ class BriefingReply(Shape):
 
 
 @router.post("/recall", summary="Recall", responses=failures(errors.InvalidInput, errors.MatterNotFound, body=True))
-async def ask(question: Question, backend: Running, caller: SignedIn) -> RecallReply:
+async def ask(question: Question, backend: Running, caller: SignedIn, background: BackgroundTasks) -> RecallReply:
     """The memories that answer a question best, by words and by meaning. Firm-wide memory is never recalled."""
-    found = await recall(backend, caller, question.query, question.matter, question.limit)
+    found = await search(backend, caller, question.query, question.matter, question.limit)
     RECALLS.inc()
+    # Begun now, and not waited for before the reply: the reader does not need it.
+    background.add_task(asyncio.wait, [asyncio.create_task(_note(backend, caller, found.memories))])
     return RecallReply(
         personal=[ScoredMemory.of(hit) for hit in found.personal],
         matter=[ScoredMemory.of(hit) for hit in found.matter],
     )
+
+
+async def _note(backend: Backend, caller: Caller, memories: Sequence[Memory]) -> None:
+    try:
+        await note_uses(backend, caller, memories)
+    except Unavailable as error:
+        log.warning("uses_not_noted", code=error.code, memories=len(memories))
 
 
 @router.get(

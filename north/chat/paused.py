@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -18,10 +19,10 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, Tool
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolDenied
 
 from north.chat import history
-from north.chat.events import TurnEvent, TurnFinished
+from north.chat.events import TurnEvent
 from north.chat.threads import thread_in, to_message
 from north.chat.turn import HISTORY_MESSAGES, Assistant, Begun, begin, stream_begun, whole
-from north.db.connect import Row
+from north.db.connect import Row, Transaction
 from north.errors import ThreadNotPaused
 from north.memory.backend import Backend
 from north.model import Caller, Message, Origin, Thread
@@ -100,11 +101,10 @@ async def _going_on(assistant: Assistant, began: Begun, *, approved: bool) -> As
         history=history.replayed(past),
         opening=tuple(history.replayed([held]) if held else _made_up(requests, rows, began)),
         answers=_answers(requests, approved=approved),
+        beside=partial(_end_wait, thread_id, held),
     )
     async with aclosing(stream_begun(assistant, began)) as events:
         async for event in events:
-            if isinstance(event, TurnFinished):
-                await _end_wait(assistant.backend, caller, thread_id, held)
             yield event
 
 
@@ -135,8 +135,9 @@ def _answers(requests: DeferredToolRequests, *, approved: bool) -> DeferredToolR
     )
 
 
-async def _end_wait(backend: Backend, caller: Caller, thread_id: UUID, held: Row | None) -> None:
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
-        await transaction.send("paused.goes_on", thread_id=thread_id)
-        if held:
-            await transaction.send("paused.move_messages", message_id=held["id"])
+async def _end_wait(thread_id: UUID, held: Row | None, transaction: Transaction) -> None:
+    """With the answer's own transaction; of two answers at once, the second is not stored."""
+    if await transaction.first("paused.goes_on", thread_id=thread_id) is None:
+        raise ThreadNotPaused
+    if held:
+        await transaction.send("paused.move_messages", message_id=held["id"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -33,6 +33,7 @@ from north.chat.instructions import instructions_for
 from north.chat.models import failure_of
 from north.chat.threads import check_message, thread_in, title_of, to_message
 from north.chat.tools import TOOLS, Turn
+from north.db.connect import Transaction
 from north.documents.consulting import is_set_up
 from north.errors import NorthError
 from north.memory.backend import Backend
@@ -157,7 +158,8 @@ class Begun:
     """A turn that has begun: what the model is given, and where the thread stands.
 
     `opening` are messages that stand before the answer's own and are stored with them; `answers` are the results of
-    tool calls that they leave open. `prompt` is None where the model only goes on.
+    tool calls that they leave open; `beside` writes more in the answer's transaction. `prompt` is None where the model
+    only goes on.
     """
 
     caller: Caller
@@ -167,6 +169,7 @@ class Begun:
     prompt: str | None
     opening: tuple[ModelMessage, ...] = ()
     answers: DeferredToolResults | None = None
+    beside: Callable[[Transaction], Awaitable[None]] | None = None
 
 
 async def begin(backend: Backend, caller: Caller, thread_id: UUID, text: str) -> Begun:
@@ -201,7 +204,7 @@ async def _run(assistant: Assistant, began: Begun, events: asyncio.Queue[TurnEve
     try:
         messages = await _answer(assistant, turn, began, said)
         complete = True
-        message = await _to_its_end(_store(turn, "".join(said), messages, None))
+        message = await _to_its_end(_store(turn, "".join(said), messages, None, began.beside))
         events.put_nowait(TurnFinished(began.user_message, message, began.thread))
     except asyncio.CancelledError:
         if not complete:
@@ -261,7 +264,13 @@ def _say(turn: Turn, said: list[str], text: str, *, new_part: bool = False) -> N
     turn.emit(TextDelta(text))
 
 
-async def _store(turn: Turn, text: str, messages: Sequence[ModelMessage] | None, error_code: str | None) -> Message:
+async def _store(
+    turn: Turn,
+    text: str,
+    messages: Sequence[ModelMessage] | None,
+    error_code: str | None,
+    beside: Callable[[Transaction], Awaitable[None]] | None = None,
+) -> Message:
     """Store the answer with what it did."""
     caller, message_id = turn.caller, new_id()
     assert caller.thread_id is not None
@@ -277,6 +286,8 @@ async def _store(turn: Turn, text: str, messages: Sequence[ModelMessage] | None,
     async with turn.backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
         await transaction.send("threads.insert_message", **row)
         await transaction.send("threads.touch", thread_id=caller.thread_id, title="")
+        if beside:
+            await beside(transaction)
     memories = {memory.id: memory for memory in (*turn.recalled, *turn.saved, *turn.forgotten)}
     return to_message({**row, "effects": effects, "created_at": datetime.now(UTC)}, memories)
 

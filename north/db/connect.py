@@ -154,6 +154,21 @@ class Database:
         except psycopg.errors.UniqueViolation as error:
             raise LostRace(error.diag.constraint_name) from error
 
+    async def admit(self, kind: str, key_hash: bytes) -> tuple[Row, Row] | None:
+        """What a key leads to, and the user behind it, in one round trip: the key itself binds the transaction.
+
+        Returns:
+            The rows of the key and of the user; None when there is no such key, or its user may not come in.
+        """
+        async with self.connection() as connection, connection.pipeline():
+            transaction = Transaction(connection, None, None)
+            await transaction.send("tenant.begin")
+            found = await transaction.send("access.bind_by_key", kind=kind, key_hash=key_hash)
+            user = await transaction.send("access.bound_user")
+            await transaction.send("tenant.commit")
+        key_row, user_row = await found.fetchone(), await user.fetchone()
+        return (key_row, user_row) if key_row and user_row else None
+
     async def lookup(self, name: str, /, **parameters: Any) -> list[Row]:
         """Run one statement on the lookup table, outside any firm."""
         async with self.connection() as connection:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Literal
 from uuid import UUID
 
-from north.db.connect import LostRace, Transaction
+from north.db.connect import LostRace, Row, Transaction
 from north.errors import DatabaseBusy, MemoryDuplicate, MemoryNotFound, MemoryNotLive, Refused
 from north.memory.backend import Backend
 from north.memory.edit import edit_in
@@ -129,12 +129,12 @@ async def read_passage(
         gone = await transaction.send("mining.gone", thread_id=thread_id)
         rows = await transaction.fetch("mining.messages", thread_id=thread_id, limit=MESSAGES_READ)
         row = await thread.fetchone()
+        lost = [_gone(each) for each in await gone.fetchall()]
     said = first_turns([Said(**each) for each in rows], window, complete=len(rows) < MESSAGES_READ)
     if row is None or not any(message.role == "user" for message in said):
         return None
     matter = Matter(row["matter_id"], row["matter_number"], row["matter_name"]) if row["matter_id"] else None
-    lost = tuple(Gone(**each | {"scope": Scope(each["scope"])}) for each in await gone.fetchall())
-    return Passage(thread_id, matter, row["mined_through"], said, lost)
+    return Passage(thread_id, matter, row["mined_through"], said, tuple(lost))
 
 
 async def live_memories(backend: Backend, caller: Caller, passage: Passage) -> tuple[Memory, ...]:
@@ -142,6 +142,10 @@ async def live_memories(backend: Backend, caller: Caller, passage: Passage) -> t
     query = "\n".join(message.content for message in passage.own)[-QUERY_LIMIT:]
     number = passage.matter.number if passage.matter else None
     return (await rank_buckets(backend, caller, query, number, KNOWN_MOST)).memories
+
+
+def _gone(row: Row) -> Gone:
+    return Gone(row["content"], row["content_key"], Scope(row["scope"]), row["deleted"], row["at"])
 
 
 def _idle(backend: Backend) -> timedelta:
@@ -159,7 +163,7 @@ def first_turns(said: Sequence[Said], window: int, *, complete: bool = True) -> 
     """
     turns: list[list[Said]] = []
     for message in said:
-        if message.role == "user" or not turns:
+        if not turns or (message.role == "user" and any(each.role == "user" for each in turns[-1])):
             turns.append([])
         turns[-1].append(message)
     if not complete and len(turns) > 1:
@@ -234,17 +238,16 @@ async def keep(backend: Backend, caller: Caller, passage: Passage, findings: Seq
         InvalidInput: a draft cannot be stored; nothing was written.
         DatabaseBusy, DatabaseUnavailable: nothing was written.
     """
-    fresh = [finding for finding in findings if not is_outdated(finding, passage.gone)]
     for _ in range(ATTEMPTS):
         try:
-            done = await _keep_once(backend, caller, passage, fresh)
+            done = await _keep_once(backend, caller, passage, findings)
         except LostRace:
             continue
         if done is None:
             return None
         kept, written = done
         backend.backlog.add(caller.organization_id, caller.user_id, [(each.id, each.content) for each in written])
-        return replace(kept, outdated=len(findings) - len(fresh))
+        return kept
     raise DatabaseBusy
 
 
@@ -255,10 +258,13 @@ async def _keep_once(
         mark = {"thread_id": passage.thread_id, "before": passage.before, "through": passage.said[-1].id}
         if await transaction.first("mining.advance", **mark) is None:
             return None
+        # Read anew: the lawyer may have deleted something while the model read.
+        gone = [_gone(row) for row in await transaction.fetch("mining.gone", thread_id=passage.thread_id)]
+        fresh = [finding for finding in findings if not is_outdated(finding, gone)]
         fates: Counter[str] = Counter()
         newer: dict[UUID, Memory] = {}
         drafts: list[Draft] = []
-        for finding in findings:
+        for finding in fresh:
             fate = await _update(transaction, backend, caller, finding, newer)
             fates[fate] += 1
             if fate == "new":
@@ -267,7 +273,9 @@ async def _keep_once(
     saved = [outcome.memory for outcome in outcomes if isinstance(outcome, Saved)]
     known = sum(isinstance(outcome, AlreadyKnown) for outcome in outcomes)
     refused = len(outcomes) - len(saved) - known
-    kept = Kept(len(saved), fates["updated"], fates["known"] + known, fates["refused"] + refused)
+    kept = Kept(
+        len(saved), fates["updated"], fates["known"] + known, fates["refused"] + refused, len(findings) - len(fresh)
+    )
     return kept, [*saved, *newer.values()]
 
 

@@ -31,7 +31,13 @@ class WalledSource:
     name: str
 
 
-WALLED_SOURCES = {"netdocuments": WalledSource("netdocuments", "NetDocuments")}
+WALLED_SOURCES = {
+    source.key: source
+    for source in (
+        WalledSource("netdocuments", "NetDocuments"),
+        WalledSource("imanage", "iManage"),  # read by other servers alone, which report it
+    )
+}
 """The registry; a new walled source is a row here."""
 
 SHARED_SCOPES = frozenset({Scope.MATTER, Scope.FIRM_GLOBAL})

@@ -88,11 +88,11 @@ async def send_message(
 
 @router.post(CHAT + "/{thread_id:uuid}/resume")
 async def resume_thread(
-    request: Request, backend: RunningBackend, user: CurrentUser, thread_id: UUID, approved: Annotated[bool, Form()]
+    request: Request, backend: RunningBackend, user: CurrentUser, thread_id: UUID, save: Annotated[bool, Form()]
 ) -> Response:
     """Let a thread go on that an earlier release left paused; leaves with `north.chat.paused`."""
     try:
-        await resume(request.app.state.assistant, chat_caller(user, thread_id), thread_id, approved=approved)
+        await resume(request.app.state.assistant, chat_caller(user, thread_id), thread_id, approved=save)
     except Unavailable as error:
         return await show_thread(request, backend, user, thread_id, problem=str(error), error=error)
     except ThreadNotPaused:
@@ -146,6 +146,7 @@ async def _show_new(
         thread=None,
         deleted=deleted,
         messages=(),
+        waiting=(),
         cut=False,
         address=CHAT,
         action=CHAT,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 from uuid import UUID
 
@@ -14,6 +13,7 @@ from north.access.oauth_tokens import connected_programs, disconnect_program
 from north.access.tokens import create_token, delete_token, list_tokens
 from north.errors import InvalidInput
 from north.model import User
+from north.web.installs import installs
 from north.web.netdocuments_pages import netdocuments_card
 from north.web.pages import render, see_other
 from north.web.sessions import CurrentUser, PageRoute, RunningBackend, settings_caller
@@ -74,33 +74,19 @@ async def _show(
         programs=await connected_programs(backend, settings_caller(user)),
         tokens=await list_tokens(backend, settings_caller(user)),
         netdocuments_card=await netdocuments_card(backend, user),
-        snippets=_snippets(address),
+        installs=installs(address),
+        rest_call=_over_rest(address),
+        api_docs=f"{address}/api/docs",
         name=name,
         error=error,
         secret=secret,
     )
 
 
-def _snippets(address: str) -> list[tuple[str, str, str]]:
-    """What to paste where, as title, explanation and text."""
-    server = {"type": "http", "url": f"{address}/mcp", "headers": {"Authorization": "Bearer $NORTH_TOKEN"}}
-    return [
-        (
-            "Claude Code",
-            "Run this once in a terminal.",
-            f'claude mcp add --transport http north {address}/mcp \\\n  --header "Authorization: Bearer $NORTH_TOKEN"',
-        ),
-        (
-            "Another MCP host",
-            "Add this to its configuration file.",
-            json.dumps({"mcpServers": {"north": server}}, indent=2),
-        ),
-        (
-            "REST",
-            f"Every call is described at {address}/api/docs.",
-            f"curl {address}/api/v1/recall \\\n"
-            '  -H "Authorization: Bearer $NORTH_TOKEN" \\\n'
-            '  -H "Content-Type: application/json" \\\n'
-            '  -d \'{"query": "citation form"}\'',
-        ),
-    ]
+def _over_rest(address: str) -> str:
+    return (
+        f"curl {address}/api/v1/recall \\\n"
+        '  -H "Authorization: Bearer $NORTH_TOKEN" \\\n'
+        '  -H "Content-Type: application/json" \\\n'
+        '  -d \'{"query": "citation form"}\''
+    )

@@ -30,6 +30,11 @@ def mined(content: str, evidence: str, **others: object) -> Json:
     return {**found, "evidence": evidence, "updates": None, **others}
 
 
+SAID = "For the record, I always cite in Bluebook form."
+BLUEBOOK = "The lawyer always cites in Bluebook form."
+FOUND = mined(BLUEBOOK, "I always cite in Bluebook form")
+
+
 class Reader:
     """Answers each request with the next list of memories, raw arguments, or failure."""
 

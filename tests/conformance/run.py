@@ -65,7 +65,8 @@ class Report:
             elif each.failed:
                 self.problem(f"{each.scenario}: {'; '.join(each.failed)}")
             else:
-                self.say(f"  ok    {each.scenario} ({each.passed} checks{', skips some' if each.skipped else ''})")
+                checks = f"{each.passed} checks passed" if each.passed else "the suite finds nothing to check"
+                self.say(f"  ok    {each.scenario}: {checks}")
 
 
 NOTHING_EXCUSED = NotApplicable({}, frozenset())

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from north.chat.threads import delete_thread
 from north.errors import InvalidInput
 from north.memory.backend import Backend
 from north.memory.edit import archive, edit
@@ -114,6 +115,10 @@ class TestWhatIsMined:
         turns = [said("a" * 500), said("b" * 500, "assistant"), said("c")]
         assert first_turns(turns, 100) == tuple(turns[:2])
 
+    def test_an_answer_that_came_late_goes_with_the_next_turn(self) -> None:
+        turns = [said("a" * 500, "assistant"), said("b"), said("c", "assistant"), said("d")]
+        assert first_turns(turns, 100) == tuple(turns[:3])
+
     def test_a_turn_that_may_go_on_waits(self) -> None:
         turns = [said("a"), said("b", "assistant"), said("c")]
         assert first_turns(turns, 100, complete=False) == tuple(turns[:2])
@@ -182,6 +187,15 @@ class TestKeeping:
         )
         assert sorted(kept, key=str) == [Kept(saved=1), None]
         assert len(await everything(backend, firm.a)) == 1
+
+    async def test_nothing_is_kept_of_a_thread_that_was_deleted_while_the_model_read(
+        self, backend: Backend, database: TestDatabase, firm: FirmOfTest
+    ) -> None:
+        thread = await conversation(backend, database, firm.a, "I cite in Bluebook form.")
+        passage = await passage_of(backend, firm.a, thread)
+        await delete_thread(backend, firm.a, thread)
+        assert await keep(backend, mining(firm.a, thread), passage, [found(BLUEBOOK, passage)]) is None
+        assert await everything(backend, firm.a) == []
 
     async def test_what_cannot_be_stored_leaves_the_passage_to_be_mined(
         self, backend: Backend, database: TestDatabase, firm: FirmOfTest
@@ -287,6 +301,14 @@ class TestDeletedMemories:
         passage = await passage_of(backend, firm.a, thread)
         assert await kept_from(backend, firm.a, passage, found(wording, passage)) == Kept(outdated=1)
         assert await everything(backend, firm.a) == []
+
+    async def test_do_not_come_back_when_they_were_deleted_while_the_model_read(
+        self, backend: Backend, database: TestDatabase, firm: FirmOfTest
+    ) -> None:
+        thread = await conversation(backend, database, firm.a, "I cite in Bluebook form.")
+        passage = await passage_of(backend, firm.a, thread)
+        await self.deleted(backend, firm.a, thread, BLUEBOOK)
+        assert await kept_from(backend, firm.a, passage, found(BLUEBOOK, passage)) == Kept(outdated=1)
 
     async def test_come_back_when_they_are_said_again(
         self, backend: Backend, database: TestDatabase, firm: FirmOfTest

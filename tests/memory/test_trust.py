@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from north.db.connect import Database
 from north.errors import SweepNotConfigured
 from north.memory.backend import Backend
 from north.memory.edit import archive, edit, restore
 from north.memory.rules import delete_rule, list_rules
 from north.memory.save import save
 from north.memory.trust import PLURALS, KeepRate, Swept, sweep
-from north.model import Caller, Draft, Memory, MemoryType, Origin, RefusedByRule, Saved, Scope
+from north.model import Caller, Draft, Memory, MemoryType, Origin, RefusedByRule, Saved, Scope, new_id
 from tests.conftest import FirmOfTest, TestDatabase
 from tests.isolation.rows import bind
 from tests.memory.remembering import on_matter, remember, stored
@@ -111,6 +112,21 @@ class TestSweep:
         assert sum(len(result.rules) for result in results) == 1
         assert len(await list_rules(backend, firm.a)) == 1
         assert len(stored(database, LEDGER, firm.ana.organization_id)) == 1
+
+    async def test_keeps_no_save_waiting(self, backend: Backend, database: TestDatabase, firm: FirmOfTest) -> None:
+        await delete(backend, firm.a, await captures(backend, firm.a, 5))
+        scheduler = Database(database.scheduler_url, size=1)
+        await scheduler.open()
+        try:
+            async with scheduler.tenant(firm.ana.organization_id, firm.ana.id) as transaction:
+                bucket = {"scope": Scope.USER_PRIVATE, "type": PREFERENCE, "action": "never_remember"}
+                await transaction.send("trust.lock_bucket", **bucket)
+                await transaction.send("trust.insert_rule", id=new_id(), reason="Under way.", **bucket)
+                assert await transaction.fetch("trust.kept")
+                async with asyncio.timeout(10):
+                    await remember(backend, firm.a, Draft("Ana prefers short answers.", PREFERENCE))
+        finally:
+            await scheduler.close()
 
 
 class TestLedger:

@@ -6,11 +6,13 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 import pytest
 
 from north.assembly import make_backend, opened
 from north.chat.mining import Miner, make_miner
+from north.db.jobs import list_jobs
 from north.memory.backend import Backend
 from north.settings import Settings
 from north.worker.run import Pace, run_worker
@@ -55,3 +57,18 @@ async def until(condition: Callable[[], Awaitable[object]]) -> None:
             if await condition():
                 return
             await asyncio.sleep(0.02)
+
+
+async def queue(backend: Backend, task: str, **arguments: Any) -> None:
+    async with backend.database.tenant(None, None) as transaction:
+        await backend.jobs.enqueue(transaction, task, **arguments)
+
+
+async def statuses(backend: Backend, task: str = "mine") -> list[str]:
+    """How the jobs of a task stand."""
+    return [job.status for job in await list_jobs(backend.database) if job.task == task]
+
+
+async def all_mined(backend: Backend) -> bool:
+    """Whether no mining waits, runs or is parked."""
+    return not await statuses(backend)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from north.cli import app
 from north.doctor import diagnose
+from tests.commands import run_north, running_north
 from tests.conftest import SECRET_KEY, TestDatabase
 from tests.memory.conversing import change
+from tests.memory.remembering import stored
 from tests.test_doctor import settings_for
 
 REASON = "model_rejected: ModelRejected"
@@ -105,3 +110,20 @@ def test_the_doctor_points_at_a_worker_that_is_missing(fresh_database: TestDatab
     change(fresh_database, "update procrastinate_events set at = now() - interval '1 hour'")
     fine, message = jobs_finding(fresh_database)
     assert not fine and "60 minutes" in message and "north worker" in message
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT], ids=lambda how: how.name)
+def test_a_worker_stops_in_order(fresh_database: TestDatabase, tmp_path: Path, how: signal.Signals) -> None:
+    names = ("NORTH_DATABASE_URL", "NORTH_SECRET_KEY", "NORTH_EMBEDDER")
+    with running_north("worker", cwd=tmp_path, **{name: os.environ[name] for name in names}) as running:
+        running.wait_for("The worker is running")
+        assert running.stop(how) == 0, running.output
+    assert stored(fresh_database, "select * from procrastinate_workers") == []
+
+
+def test_a_worker_whose_model_does_not_exist_says_so(tmp_path: Path) -> None:
+    names = ("NORTH_DATABASE_URL", "NORTH_SECRET_KEY", "NORTH_EMBEDDER")
+    settings = {name: os.environ[name] for name in names}
+    result = run_north("worker", cwd=tmp_path, NORTH_MINER_MODEL="nobody:nothing", **settings)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "nobody:nothing" in result.stderr and "Traceback" not in result.stderr

@@ -3,6 +3,16 @@
 select firm_id, user_id, subject_id from lookup_key
 where kind = :kind and key_hash = :key_hash and (expires_at is null or expires_at > now());
 
+-- name: bind_by_key
+-- What a keyed hash leads to; and binds the transaction to it.
+select firm_id, user_id, subject_id, north_bind(firm_id, user_id) from lookup_key
+where kind = :kind and key_hash = :key_hash and (expires_at is null or expires_at > now());
+
+-- name: bound_user
+-- Whom the transaction is bound to, while they may come in.
+select id, organization_id, email, name, role from app_user
+where organization_id = north_organization() and id = north_user() and disabled_at is null;
+
 -- name: insert_key!
 insert into lookup_key (kind, key_hash, firm_id, user_id, subject_id, expires_at)
 values (:kind, :key_hash, :organization_id, :owner_id, :subject_id, :expires_at);

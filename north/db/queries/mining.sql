@@ -34,8 +34,8 @@ from agent_memory_candidate
 where organization_id = :organization_id and source_thread_id = :thread_id and status in ('archived', 'superseded');
 
 -- name: advance
--- Marks messages as mined, once: whoever comes second finds no row.
+-- Marks messages as mined, once: whoever comes second finds no row, and so does who comes after the thread was deleted.
 update chat_thread set mined_through = :through
 where organization_id = :organization_id and user_id = :user_id and id = :thread_id
-  and mined_through is not distinct from cast(:before as uuid)
+  and mined_through is not distinct from cast(:before as uuid) and deleted_at is null and not incognito
 returning id;

@@ -33,6 +33,10 @@ messages.addEventListener("toggle", (event) => {
   if (event.target.open) event.target.scrollIntoView({ block: "nearest" });
 }, true);
 
+messages.addEventListener("htmx:afterSettle", () => {
+  document.activeElement.closest(".note .memory")?.scrollIntoView({ block: "nearest" });
+});
+
 stopButton.addEventListener("click", () => {
   running?.abort();
   field.focus();
