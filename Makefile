@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help up install test lint format bench bench-recall bench-latency bench-mining bench-offline bench-pages conformance screenshots browser clean
+.PHONY: help up install test lint format bench bench-recall bench-latency bench-mining bench-offline bench-pages conformance screenshots bench-sweep browser clean
 
 help: ## List the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -62,5 +62,8 @@ bench-pages: browser ## How quickly the pages stand there, with 10,000 memories 
 screenshots: browser ## Pictures of every page in light, dark and phone width, in build/screenshots.
 	@$(BIN)/python -m benchmarks.pages.screenshots $(ARGS)
 
+bench-sweep: $(INSTALLED) ## How long the sweep takes over 1,000 firms, and whether a save waits for it.
+	@$(BIN)/python -m benchmarks.sweep.run $(ARGS)
+
 clean: ## Remove .venv and caches; no data folder is touched.
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .conformance

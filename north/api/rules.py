@@ -20,7 +20,10 @@ router = APIRouter(prefix="/v1/rules", tags=["rules"])
 class NewRule(RequestBody):
     """What is never to be remembered. What is left out stands for any."""
 
-    action: str = Field(description=f"`{NEVER_REMEMBER}`; there is no other.", examples=[NEVER_REMEMBER])
+    # Typed as text, so that another action gets the error that says so; described as what it can only be.
+    action: str = Field(
+        description=f"`{NEVER_REMEMBER}`; there is no other.", json_schema_extra={"enum": [NEVER_REMEMBER]}
+    )
     scope: Scope | None = None
     type: MemoryType | None = None
     phrase: str | None = Field(

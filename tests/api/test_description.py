@@ -34,6 +34,7 @@ CALLS = {
     ("post", "/threads"),
     ("get", "/threads/{id}"),
     ("post", "/threads/{id}/messages"),
+    ("post", "/threads/{id}/resume"),
     ("get", "/tokens"),
     ("post", "/tokens"),
     ("delete", "/tokens/{id}"),
@@ -89,6 +90,11 @@ def described_calls(description: dict[str, Any]) -> Iterator[tuple[str, str, dic
     for path, calls in description["paths"].items():
         for method, call in calls.items():
             yield method, path.removeprefix("/api/v1"), call
+
+
+async def test_a_rule_can_only_be_described_as_never_remember(description: dict[str, Any]) -> None:
+    action = description["components"]["schemas"]["NewRule"]["properties"]["action"]
+    assert action["enum"] == ["never_remember"]
 
 
 async def test_every_call_is_described_with_its_summary_and_its_security(description: dict[str, Any]) -> None:

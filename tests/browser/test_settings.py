@@ -113,6 +113,35 @@ async def test_filters_act_at_once_and_live_in_the_address(visit: Visit, backend
     await expect(page.get_by_label("Search")).to_have_value("noor")
 
 
+async def test_a_row_that_was_searched_for_is_opened_and_stays_open(
+    visit: Visit, backend: Backend, firm: FirmOfTest
+) -> None:
+    await remember_all(backend, firm.a, ["Bluebook is the form.", "Noor is the assistant."])
+    page = await visit(firm.ana)
+    await open_memory(page)
+    await page.get_by_label("Search").fill("noor")
+    await expect(page).to_have_url("/settings/memory?q=noor")
+    searches: list[str] = []
+    page.on("request", lambda request: searches.append(request.url) if "?q=" in request.url else None)
+    await page.locator(".memory-text").click()  # which takes the keyboard from the search
+    await page.get_by_label("Text of this memory").fill("Noor is no longer the assistant.")
+    await page.keyboard.press("Enter")
+    await expect(row(page, "no longer")).to_be_visible()
+    assert searches == []
+
+
+async def test_what_is_close_in_meaning_stands_below_a_line_that_says_so(
+    visit: Visit, backend: Backend, firm: FirmOfTest
+) -> None:
+    await remember_all(backend, firm.a, ["The lawyer wants citations in Bluebook form.", "Noor is the assistant."])
+    await backend.backlog.settled(firm.a.organization_id, 30)
+    page = await visit(firm.ana)
+    await open_memory(page)
+    await page.get_by_label("Search").fill("how to cite a case")
+    await expect(page.locator(".memory-part")).to_have_text("Nothing has exactly these words. Close in meaning:")
+    await expect(page.locator(".memory-text")).to_contain_text(["citations in Bluebook form"])
+
+
 async def test_more_rows_are_loaded_below_and_the_keyboard_goes_on_there(
     visit: Visit, backend: Backend, firm: FirmOfTest
 ) -> None:

@@ -163,6 +163,7 @@ class TestSurfaces:
             await enter(client, backend, firm.ana)
             page = page_of(await client.get(f"/chat/{paused}"))
             assert f"Not saved yet: {CONTENT} Save it Do not save it" in page.text
+            assert 'class="message from-north" id=' not in page.body
             done = await client.post(f"/chat/{paused}/resume", data={"save": save})
             assert done.status_code == 303, done.text
             page = page_of(await client.get(f"/chat/{paused}"))

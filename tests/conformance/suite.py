@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shutil
 import subprocess
 import tomllib
@@ -87,7 +88,7 @@ def results(folder: Path) -> list[Result]:
         checks = json.loads(file.read_text())
         failed = [f"{each['id']}: {each.get('errorMessage', '')}" for each in checks if each["status"] == "FAILURE"]
         statuses = [each["status"] for each in checks]
-        name = file.parent.name[:-STAMP_LENGTH].removeprefix("server-")
+        name = re.sub("^(authorization-)?server-", "", file.parent.name[:-STAMP_LENGTH], count=1)
         found.append(Result(name, statuses.count("SUCCESS"), failed, statuses.count("SKIPPED")))
     return found
 

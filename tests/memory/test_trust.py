@@ -137,7 +137,8 @@ class TestLedger:
         await swept(database, firm)
         (rule,) = await list_rules(backend, firm.a)
         await delete_rule(backend, firm.a, rule.id)
-        assert (await swept(database, firm)).rules == ()
+        for dry_run in (True, False):
+            assert (await swept(database, firm, dry_run=dry_run)).rules == ()
         assert len(stored(database, LEDGER, firm.ana.organization_id)) == 1
         assert await list_rules(backend, firm.a) == []
         await remember(backend, firm.a, Draft("Ana prefers short answers.", PREFERENCE))
@@ -153,7 +154,8 @@ class TestLedger:
                    values (%s, gen_random_uuid(), %s, 'user_private', 'preference', %s)""",
                 (firm.ana.organization_id, firm.ana.id, action),
             )
-        assert (await swept(database, firm)).rules == ()
+        for dry_run in (True, False):
+            assert (await swept(database, firm, dry_run=dry_run)).rules == ()
 
 
 class TestCounting:
