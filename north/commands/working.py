@@ -16,7 +16,10 @@ def work(settings: Settings) -> None:
 
     async def run(backend: Backend) -> None:
         miner = configured_miner(backend, settings)
-        typer.echo("The worker is running. Press Ctrl-C to stop.")
-        await run_worker(backend, miner, signals=True)
+        await run_worker(backend, miner, signals=True, ready=_say_so)
 
     with_backend(settings, run)
+
+
+def _say_so() -> None:
+    typer.echo("The worker is running. Press Ctrl-C to stop.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -20,6 +20,7 @@ from north.worker.tasks import register
 log = structlog.get_logger(__name__)
 
 CONCURRENCY = 4
+LATE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,14 @@ class Pace:
     """How long to wait after the queue itself has failed, such as with its database."""
 
 
-async def run_worker(backend: Backend, miner: Miner, *, signals: bool, pace: Pace | None = None) -> None:
+async def run_worker(
+    backend: Backend,
+    miner: Miner,
+    *,
+    signals: bool,
+    pace: Pace | None = None,
+    ready: Callable[[], None] = lambda: None,
+) -> None:
     """Work until stopped or cancelled; jobs under way get 20 seconds to end, and run again elsewhere when they do not.
 
     Args:
@@ -44,20 +52,20 @@ async def run_worker(backend: Backend, miner: Miner, *, signals: bool, pace: Pac
         miner: what reads idle threads.
         signals: whether SIGINT and SIGTERM stop this worker; not inside a web server, which has its own.
         pace: how often it looks for jobs, and gives up on a lost worker's.
+        ready: called once the worker can be stopped in order.
     """
     register(backend, miner)
-    working = asyncio.create_task(_keep_working(backend, pace or Pace()), name="north-worker-loop")
+    pace, stopping = pace or Pace(), asyncio.Event()
+    working = asyncio.create_task(_keep_working(backend, pace), name="north-worker-loop")
     try:
-        with on_stop(lambda: _stop(working)) if signals else nullcontext():
-            await asyncio.wait([working])
+        with on_stop(stopping.set) if signals else nullcontext():
+            ready()
+            await stopping.wait()
     finally:
-        working.cancel()
-        with suppress(asyncio.CancelledError):
-            await working
-
-
-def _stop(working: asyncio.Task[None]) -> None:
-    working.cancel()
+        while not working.done():
+            # Again when it is late: a query that ends in the moment of its cancellation swallows it.
+            working.cancel()
+            await asyncio.wait([working], timeout=pace.grace + LATE_SECONDS)
 
 
 async def _keep_working(backend: Backend, pace: Pace) -> None:
@@ -74,7 +82,8 @@ async def _keep_working(backend: Backend, pace: Pace) -> None:
 
 
 async def _work(backend: Backend, pace: Pace) -> None:
-    async with backend.jobs.app.open_async():
+    try:
+        await backend.jobs.app.open_async()
         # Polling instead of LISTEN, so that a pooler in transaction mode may stand between.
         await backend.jobs.app.run_worker_async(
             concurrency=CONCURRENCY,
@@ -88,6 +97,9 @@ async def _work(backend: Backend, pace: Pace) -> None:
             delete_jobs="successful",
             worker_middleware=[noting_failures(backend.database)],
         )
+    finally:
+        # Not `async with`: stopped while it opens, the pool would stay half open, and its tasks for ever.
+        await backend.jobs.app.close_async()
 
 
 async def _release_stalled(backend: Backend, pace: Pace) -> None:
