@@ -37,7 +37,7 @@ format: $(INSTALLED) ## Put the code into its usual form.
 	@$(BIN)/ruff format .
 
 test: lint browser ## Set everything up and run every test.
-	@$(BIN)/pytest $(ARGS)
+	@$(BIN)/pytest -n 2 --dist loadfile $(ARGS)
 
 conformance: $(INSTALLED) ## The official MCP conformance suite and the MCP Inspector, both fetched by npm.
 	@$(BIN)/python -m tests.conformance.run

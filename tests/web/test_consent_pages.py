@@ -259,7 +259,7 @@ class TestRefusing:
         [
             "",
             "nobody",
-            str(new_id()),
+            "00000000-0000-7000-8000-000000000000",
             "\x00",
             "https://claude.ai",
             "https://claude.ai/",

@@ -8,7 +8,6 @@ from starlette.responses import Response
 
 from north.access.login import ATTEMPTS, log_in
 from north.memory.backend import Backend
-from north.model import new_id
 from north.settings import Settings
 from north.web.sessions import SESSION_COOKIE, set_session
 from tests.conftest import PASSWORD, FirmOfTest
@@ -16,26 +15,26 @@ from tests.web.conftest import HTMX, STREAM, page_of
 
 PAGES = [
     "/chat",
-    f"/chat/{new_id()}",
+    "/chat/00000000-0000-7000-8000-000000000000",
     "/settings/memory",
     "/settings/memory/rules",
-    f"/settings/memory/{new_id()}",
-    f"/settings/memory/{new_id()}/edit",
-    f"/settings/memory/{new_id()}/history",
+    "/settings/memory/00000000-0000-7000-8000-000000000000",
+    "/settings/memory/00000000-0000-7000-8000-000000000000/edit",
+    "/settings/memory/00000000-0000-7000-8000-000000000000/history",
     "/settings/connections",
     "/settings/import",
 ]
 FORMS = [
     "/chat",
-    f"/chat/{new_id()}/messages",
+    "/chat/00000000-0000-7000-8000-000000000000/messages",
     "/settings/memory",
-    f"/settings/memory/{new_id()}/edit",
-    f"/settings/memory/{new_id()}/delete",
-    f"/settings/memory/{new_id()}/restore",
+    "/settings/memory/00000000-0000-7000-8000-000000000000/edit",
+    "/settings/memory/00000000-0000-7000-8000-000000000000/delete",
+    "/settings/memory/00000000-0000-7000-8000-000000000000/restore",
     "/settings/memory/rules",
-    f"/settings/memory/rules/{new_id()}/delete",
+    "/settings/memory/rules/00000000-0000-7000-8000-000000000000/delete",
     "/settings/connections",
-    f"/settings/connections/{new_id()}/delete",
+    "/settings/connections/00000000-0000-7000-8000-000000000000/delete",
 ]
 
 

@@ -67,7 +67,7 @@ class TestAdding:
             ("nul \x00 here", "user_private", "cannot be stored"),
             ("On no matter.", "", "needs a matter"),
             ("On no matter.", "NO-SUCH", "There is no such matter"),
-            ("On no matter.", str(new_id()), "There is no such matter"),
+            ("On no matter.", "00000000-0000-7000-8000-000000000000", "There is no such matter"),
         ],
     )
     async def test_says_what_is_wrong_with_the_text_or_its_place(
