@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help up install test lint format bench bench-recall bench-latency bench-mining bench-offline bench-pages conformance screenshots bench-sweep browser clean
+.PHONY: help up install test lint format bench bench-recall bench-latency bench-mcp bench-mining bench-offline bench-pages \
+        bench-sweep conformance screenshots browser clean
 
 help: ## List the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -42,13 +43,16 @@ test: lint browser ## Set everything up and run every test.
 conformance: $(INSTALLED) ## The official MCP conformance suite and the MCP Inspector, both fetched by npm.
 	@$(BIN)/python -m tests.conformance.run
 
-bench: bench-recall bench-latency bench-offline bench-mining bench-pages ## Run every benchmark.
+bench: bench-recall bench-latency bench-mcp bench-offline bench-mining bench-pages bench-sweep ## Run every benchmark.
 
 bench-recall: $(INSTALLED) ## How much of the evidence recall finds, on public conversations.
 	@$(BIN)/python -m benchmarks.recall.run $(ARGS)
 
 bench-latency: $(INSTALLED) ## How long saving and recalling take, as ratios to a floor.
 	@$(BIN)/python -m benchmarks.latency.run $(ARGS)
+
+bench-mcp: $(INSTALLED) ## What MCP costs over REST, as ratios within one run.
+	@$(BIN)/python -m benchmarks.mcp.run $(ARGS)
 
 bench-mining: $(INSTALLED) ## What the miner finds in labelled conversations.
 	@$(BIN)/python -m benchmarks.mining.run $(ARGS)
