@@ -64,3 +64,5 @@ def configure_logging() -> None:
         )
     )
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    # When a line cannot be written, `logging` would print the exception that it was about, values and all.
+    logging.raiseExceptions = False

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 CODE = """
 import logging, structlog
@@ -34,3 +37,21 @@ def test_a_fault_is_logged_by_kind_and_place_without_its_message() -> None:
         assert "RuntimeError < ValueError" in line
         assert "remember" in line
         assert "Acme" not in done.stderr
+
+
+UNWRITABLE = """
+import logging
+from north.logs import configure_logging
+configure_logging()
+logging.getLogger().handlers[0].setStream(open("/dev/full", "w", buffering=1))
+try:
+    raise ValueError("cannot store the client is Acme")
+except ValueError:
+    logging.getLogger("library").exception("failed")
+"""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_log_that_cannot_be_written_does_not_spill_what_it_was_about() -> None:
+    done = subprocess.run([sys.executable, "-c", UNWRITABLE], capture_output=True, text=True)
+    assert "Acme" not in done.stderr
