@@ -238,6 +238,7 @@ class TestRoles:
 
     def test_neither_role_owns_anything(self, catalog: Catalog) -> None:
         owned = """select objid from pg_shdepend where deptype = 'o'
+                   and dbid in (0, (select oid from pg_database where datname = current_database()))
                    and refobjid in ('north_app'::regrole, 'scheduler_role'::regrole)"""
         assert values(catalog, owned) == []
         create = (
