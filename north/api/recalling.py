@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -57,8 +56,7 @@ async def ask(question: Question, backend: Running, caller: SignedIn, background
     """The memories that answer a question best, by words and by meaning. Firm-wide memory is never recalled."""
     found = await search(backend, caller, question.query, question.matter, question.limit)
     RECALLS.inc()
-    # Begun now, and not waited for before the reply: the reader does not need it.
-    background.add_task(asyncio.wait, [asyncio.create_task(_note(backend, caller, found.memories))])
+    background.add_task(_note, backend, caller, found.memories)  # after the reply, whose reader does not need it
     return RecallReply(
         personal=[ScoredMemory.of(hit) for hit in found.personal],
         matter=[ScoredMemory.of(hit) for hit in found.matter],
