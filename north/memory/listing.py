@@ -7,8 +7,10 @@ import binascii
 import json
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
+from north.db.connect import Transaction
 from north.errors import InvalidInput, MemoryNotFound
 from north.memory.backend import Backend
 from north.memory.input import like_patterns
@@ -59,14 +61,9 @@ async def list_memories(
         raise InvalidInput(reason=f"limit is 1 to {PAGE_LIMIT}")
     after_time, after_id = _read_cursor(cursor)
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
-        matter = await matter_in(transaction, filters.matter) if filters.matter else None
         rows = await transaction.fetch(
             "memory.page",
-            status=filters.status,
-            scope=filters.scope,
-            type=filters.type,
-            origin=filters.origin,
-            matter_id=matter.id if matter else None,
+            **await narrowing(transaction, filters),
             patterns=like_patterns(filters.query),
             after_time=after_time,
             after_id=after_id,
@@ -76,6 +73,22 @@ async def list_memories(
         memories = await memories_by_id(transaction, caller, [row["id"] for row in page])
     more = _write_cursor(page[-1]["created_at"], page[-1]["id"]) if len(rows) > limit else None
     return Page(tuple(memories[row["id"]] for row in page), more)
+
+
+async def narrowing(transaction: Transaction, filters: MemoryFilter) -> dict[str, Any]:
+    """What the filters, besides the query, are to a statement.
+
+    Raises:
+        MatterNotFound: they name a matter that the firm does not have.
+    """
+    matter = await matter_in(transaction, filters.matter) if filters.matter else None
+    return {
+        "status": filters.status,
+        "scope": filters.scope,
+        "type": filters.type,
+        "origin": filters.origin,
+        "matter_id": matter.id if matter else None,
+    }
 
 
 async def get_memory(backend: Backend, caller: Caller, memory_id: UUID) -> Memory:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from north.errors import InvalidInput
 from north.memory.backend import Backend
 from north.memory.input import like_patterns
-from north.memory.listing import PAGE_LIMIT, MemoryFilter, Page
-from north.memory.matters import matter_in
+from north.memory.listing import PAGE_LIMIT, MemoryFilter, Page, narrowing
 from north.memory.recall import query_vector
 from north.memory.rows import memories_by_id
 from north.model import Caller
@@ -48,14 +47,9 @@ async def search_memories(
     offset = _read_cursor(cursor)
     vector = await query_vector(backend, filters.query or "")
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
-        matter = await matter_in(transaction, filters.matter) if filters.matter else None
         rows = await transaction.fetch(
             "memory.found",
-            status=filters.status,
-            scope=filters.scope,
-            type=filters.type,
-            origin=filters.origin,
-            matter_id=matter.id if matter else None,
+            **await narrowing(transaction, filters),
             patterns=like_patterns(filters.query) or [],
             query_vector=vector,
             embedding_model=backend.embedder.name,
