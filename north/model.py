@@ -312,3 +312,51 @@ class ConnectedProgram:
     host: str
     created_at: datetime
     last_used_at: datetime | None
+
+
+class ImportStatus(StrEnum):
+    """Where an import stands."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    FINISHED = "finished"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class FailedConversation:
+    """A conversation that could not be imported, and why, for people."""
+
+    conversation: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What became of a file's conversations and explicit memories: seen = imported + all skipped + all failed."""
+
+    seen: int = 0
+    imported: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+    failed: tuple[FailedConversation, ...] = ()
+    failed_count: int = 0
+    """All that failed; `failed` names the first of them."""
+    memories: int = 0
+    """How many memories were saved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One file that a lawyer brought in; `progress` runs from 0 to 1, `error_code` says why it failed as a whole."""
+
+    id: UUID
+    file_name: str
+    status: ImportStatus
+    progress: float
+    report: ImportReport
+    created_at: datetime
+    finished_at: datetime | None = None
+    undone_at: datetime | None = None
+    error_code: str | None = None
+    error: str | None = None

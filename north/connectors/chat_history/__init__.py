@@ -1,0 +1,1 @@
+"""Reads what other assistants export: conversations, and what they remember of their user. One file a source."""

@@ -1,0 +1,1 @@
+-- Imports: the file, in pieces, until it is read; and which memories each import brought, so that it can be undone.
