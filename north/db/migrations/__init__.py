@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-HEAD = "0004"
+HEAD = "0005"
 """The newest revision that this version of North knows."""
 
 
