@@ -105,6 +105,10 @@ class BodyNotJson(InvalidInput):
     code = "malformed_json"
 
 
+class BodyAmbiguous(BodyNotJson):
+    """The body names a field twice, or holds a number that is none (NaN, Infinity). Say each thing once, in numbers."""
+
+
 class BodyNotTyped(InvalidInput):
     """The body is not marked as JSON. Send it with `Content-Type: application/json`."""
 
@@ -115,6 +119,52 @@ class BodyTooLarge(InvalidInput):
     """The body has more than {limit} bytes. Send less at a time."""
 
     code = "too_large"
+
+
+class FormUnreadable(InvalidInput):
+    """The form cannot be read: {reason}. Send the file as the field `file` of `multipart/form-data`, or as the body
+    itself.
+    """
+
+    code = "malformed_form"
+
+
+class FileMissing(InvalidInput):
+    """There is no file in the form. Send it as the field `file`, or as the body itself."""
+
+    code = "file_missing"
+
+
+class UploadBroken(InvalidInput):
+    """The upload ended before the whole file had arrived. Nothing of it was kept; send it again."""
+
+    code = "upload_broken"
+
+
+class ImportEmpty(InvalidInput):
+    """The file is empty. Export your conversations again, and send the file that you get."""
+
+    code = "import_empty"
+
+
+class ImportTooLarge(InvalidInput):
+    """The file has more than {limit} bytes. Split it, or export fewer conversations at a time."""
+
+    code = "import_too_large"
+
+
+class ExportNotRecognised(InvalidInput):
+    """North finds no conversations and no memories in this file. It reads exports of ChatGPT, Claude, Claude Code,
+    Copilot and Gemini, lists of messages, and lists of "[date] - memory": send one of these as it was downloaded.
+    """
+
+    code = "export_not_recognised"
+
+
+class ExportRefused(InvalidInput):
+    """The file was refused: {reason}"""
+
+    code = "export_refused"
 
 
 class MethodNotAllowed(InvalidInput):
@@ -176,6 +226,12 @@ class TokenNotFound(NotFound):
     """There is no such token."""
 
     code = "token_not_found"
+
+
+class ImportNotFound(NotFound):
+    """There is no such import."""
+
+    code = "import_not_found"
 
 
 class JobNotFound(NotFound):
@@ -241,6 +297,18 @@ class AlreadyExists(Conflict):
     """There is already a {what} like that: {name}."""
 
     code = "already_exists"
+
+
+class ImportEnded(Conflict):
+    """This import has ended already; there is nothing left to cancel."""
+
+    code = "import_ended"
+
+
+class ImportRunning(Conflict):
+    """This import has not ended yet. Cancel it first, then undo it."""
+
+    code = "import_running"
 
 
 # --- what the caller may not do -----------------------------------------------------------------------------
@@ -335,6 +403,32 @@ class DatabaseUnavailable(Unavailable):
     """The database cannot be reached. Nothing was changed; try again in a moment."""
 
     code = "database_unavailable"
+
+
+class DatabaseTooSlow(DatabaseUnavailable):
+    """The database did not answer in time. Nothing was changed; try again in a moment."""
+
+    code = "database_too_slow"
+
+
+class DatabaseFull(DatabaseUnavailable):
+    """The database has no room left. Nothing was changed; tell your administrator to give it more disk."""
+
+    code = "database_full"
+
+
+class DatabaseReadOnly(DatabaseUnavailable):
+    """The database takes no changes at the moment. Nothing was changed; reading works. Try again later."""
+
+    code = "database_read_only"
+
+
+class OutcomeUnknown(DatabaseUnavailable):
+    """The connection to the database broke before it said whether this was done. Look before you do it again, or
+    send it again with the same Idempotency-Key.
+    """
+
+    code = "outcome_unknown"
 
 
 class DatabaseBusy(Unavailable):

@@ -10,13 +10,18 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from north.api.problems import problem_response, route_of
+from north.api.validation import is_json
 from north.errors import BodyTooLarge, InternalError
 from north.logs import fault
+from north.memory.json_body import check_json
 
 log = structlog.get_logger(__name__)
 
 BODY_LIMIT = 1_000_000
-"""The largest body, in bytes."""
+"""The largest body, in bytes, except of a file that is brought in."""
+
+BRINGS_A_FILE = "/v1/imports"
+"""The one call whose body passes through unread; it has a limit of its own (`open_upload`)."""
 
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
@@ -48,11 +53,41 @@ class Edge:
             await send(message)
 
         try:
-            await self.app(scope, _limited(Headers(scope=scope), receive), send_completed)
+            limited = receive if _brings_a_file(scope) else _checked(Headers(scope=scope), receive)
+            await self.app(scope, limited, send_completed)
         except Exception as error:
             failure = log_fault(error, Request(scope))
             if not started:
                 await problem_response(failure)(scope, receive, send_completed)
+
+
+def _brings_a_file(scope: Scope) -> bool:
+    path: str = scope["path"]
+    return scope["method"] == "POST" and path.removeprefix(scope.get("root_path", "")) == BRINGS_A_FILE
+
+
+def _checked(headers: Headers, receive: Receive) -> Receive:
+    """`receive` with a limit; JSON is passed on whole, and only when it can be read in one way alone."""
+    limited = _limited(headers, receive)
+    if not is_json(headers.get("content-type")):
+        return limited
+    passed = False
+
+    async def receive_json() -> Message:
+        nonlocal passed
+        if passed:
+            return await limited()
+        body = bytearray()
+        while (message := await limited())["type"] == "http.request":
+            body += message.get("body", b"")
+            if not message.get("more_body", False):
+                passed = True
+                if body:
+                    check_json(bytes(body))
+                return {"type": "http.request", "body": bytes(body), "more_body": False}
+        return message
+
+    return receive_json
 
 
 def _limited(headers: Headers, receive: Receive) -> Receive:

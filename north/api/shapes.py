@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from north.model import Confidence, Memory, MemoryType, Origin, Recalled, Rule, Scope
+from north.model import Confidence, Import, ImportStatus, Memory, MemoryType, Origin, Recalled, Rule, Scope
 
 
 class RequestBody(BaseModel):
@@ -142,6 +142,44 @@ class ThreadWithMessages(ThreadShape):
     messages: list[MessageShape]
 
 
+class FailedConversationShape(Shape):
+    """A conversation that could not be imported."""
+
+    conversation: str = Field(description="Its title.")
+    reason: str = Field(description="Why, as a sentence.")
+
+
+class ImportReportShape(Shape):
+    """What became of a file, in conversations and explicit memories: seen = imported + all skipped + all failed."""
+
+    seen: int
+    imported: int
+    skipped: dict[str, int] = Field(description="How many, by reason.")
+    failed: list[FailedConversationShape]
+    memories: int = Field(description="How many memories were saved.")
+
+
+class ImportFailureShape(Shape):
+    """Why an import failed as a whole."""
+
+    code: str = Field(description="Stable; decide by it.")
+    detail: str
+
+
+class ImportShape(Shape):
+    """A file that you brought in."""
+
+    id: UUID
+    status: ImportStatus
+    progress: float = Field(description="How much of the file has been read, from 0 to 1.")
+    file_name: str
+    created_at: datetime
+    finished_at: datetime | None
+    undone_at: datetime | None = Field(description="When what it brought was taken out again.")
+    error: ImportFailureShape | None
+    report: ImportReportShape = Field(description="So far, while it runs.")
+
+
 class MemoryReply(Shape):
     """A memory as it stands now."""
 
@@ -168,3 +206,19 @@ def memory_shapes(memories: Iterable[Memory]) -> list[MemoryShape]:
 def rule_shape(rule: Rule) -> RuleShape:
     """A rule as JSON shows it."""
     return RuleShape.model_validate(rule)
+
+
+def import_shape(brought: Import) -> ImportShape:
+    """An import as JSON shows it."""
+    failure = ImportFailureShape(code=brought.error_code, detail=brought.error or "") if brought.error_code else None
+    return ImportShape(
+        id=brought.id,
+        status=brought.status,
+        progress=brought.progress,
+        file_name=brought.file_name,
+        created_at=brought.created_at,
+        finished_at=brought.finished_at,
+        undone_at=brought.undone_at,
+        error=failure,
+        report=ImportReportShape.model_validate(brought.report),
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
-from north.api import docs, matters, memories, recalling, rules, threads, tokens, wall
+from north.api import docs, imports, matters, memories, recalling, rules, threads, tokens, wall
 from north.api.edge import Edge
 from north.api.problems import add_problems
 from north.chat.turn import Assistant
@@ -27,7 +27,7 @@ def make_api(backend: Backend, assistant: Assistant) -> FastAPI:
     api.state.assistant = assistant
     api.add_middleware(Edge)
     add_problems(api)
-    for part in (memories, recalling, rules, matters, threads, tokens, wall, docs):
+    for part in (memories, recalling, rules, matters, threads, imports, tokens, wall, docs):
         api.include_router(part.router)
     return api
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from north.memory.fence import clean
 from north.model import Thread
 
 WHO = """\
@@ -53,7 +54,7 @@ def instructions_for(thread: Thread, memory: str, now: datetime, *, documents: b
     saving = INCOGNITO if thread.incognito else SAVING
     standing = "\n\n".join([WHO, saving, USING, *([DOCUMENTS] if documents else [])])
     matter = (
-        f"This conversation is on matter {thread.matter.number}."
+        f"This conversation is on matter {clean(thread.matter.number)}."
         if thread.matter
         else "This conversation is on no matter."
     )

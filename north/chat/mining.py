@@ -6,6 +6,7 @@ One call of the model a passage; a second one when evidence is missing or the an
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Literal
@@ -26,6 +27,7 @@ from north.chat.offline.mining import findings_by_rules
 from north.chat.offline.rules import PERSONAL
 from north.errors import InvalidInput
 from north.memory.backend import Backend
+from north.memory.fence import clean, content_of
 from north.memory.mining import (
     WINDOW_CHARACTERS,
     Finding,
@@ -193,13 +195,14 @@ async def find(miner: Miner, passage: Passage, known: Sequence[Memory]) -> list[
 
 def prompt_of(passage: Passage, known: Sequence[Memory]) -> str:
     """The passage and the live memories as lines of JSON, which what stands in them cannot break out of."""
-    matter = f"The conversation is on matter {passage.matter.number}." if passage.matter else "It is on no matter."
+    number = clean(passage.matter.number) if passage.matter else None
+    matter = f"The conversation is on matter {number}." if number else "It is on no matter."
     memories = [
-        {"id": str(memory.id), "content": memory.content, "type": memory.type, "scope": memory.scope,
+        {"id": str(memory.id), "content": content_of(memory), "type": memory.type, "scope": memory.scope,
          "date": f"{memory.created_at:%Y-%m-%d}"}
         for memory in known
     ]  # fmt: skip
-    deleted = [{"content": memory.content} for memory in passage.gone if memory.deleted]
+    deleted = [{"content": clean(memory.content)} for memory in passage.gone if memory.deleted]
     turns = [
         {"time": f"{message.at:%A %Y-%m-%d %H:%M} UTC", "who": _WHO[message.role], "said": message.content}
         for message in passage.said
@@ -211,10 +214,13 @@ def prompt_of(passage: Passage, known: Sequence[Memory]) -> str:
 
 
 _WHO = {"user": "lawyer", "assistant": "assistant"}
+_HIDDEN = re.compile("[\x85\u2028-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+"""Line ends that JSON leaves alone, bidirectional overrides and isolates, and tag characters."""
 
 
 def _line(values: dict[str, str]) -> str:
-    return json.dumps(values, ensure_ascii=False)
+    """Values as one line of JSON. What could end the line, turn it round or hide in it stands there as an escape."""
+    return _HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], json.dumps(values, ensure_ascii=False))
 
 
 def _with_evidence(run: RunContext[Passage], output: MinedPassage) -> MinedPassage:

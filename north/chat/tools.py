@@ -14,6 +14,7 @@ from north.chat.events import CaptureRefused, MemoryChanged, MemoryForgotten, Me
 from north.errors import Conflict, InvalidInput, MemoryNotFound, MemoryNotLive, NorthError, Refused
 from north.memory.backend import Backend
 from north.memory.edit import archive, edit
+from north.memory.fence import clean, content_of
 from north.memory.matcher import match
 from north.memory.matters import id_in
 from north.memory.recall import recall
@@ -60,7 +61,7 @@ class Turn:
         """Note a refusal, and tell the model to tell the lawyer."""
         self.refused.append(reason)
         self.emit(CaptureRefused(reason))
-        return {"outcome": "refused", "message": f"{reason} Tell the lawyer in one sentence; do not try again."}
+        return {"outcome": "refused", "message": f"{clean(reason)} Tell the lawyer in one sentence; do not try again."}
 
 
 async def save_memory(
@@ -194,10 +195,10 @@ def _not_changed(turn: Turn, error: NorthError) -> Answer:
 
 
 def brief(memory: Memory) -> Answer:
-    """A memory as a model needs it."""
+    """A memory as a model needs it; its text stands as in the fence."""
     return {
         "id": str(memory.id),
-        "content": memory.content,
+        "content": content_of(memory),
         "type": memory.type.value,
         "scope": memory.scope.value,
         "date": f"{memory.created_at:%Y-%m-%d}",

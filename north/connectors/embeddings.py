@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import heapq
 import itertools
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -39,6 +40,8 @@ LONGEST_COST = 1_024
 """A text's greatest cost in `RUN_BYTES`: its end is cut off, so that a longer one takes no longer."""
 
 CACHED_QUERIES = 1_024
+
+THREADS = 4
 
 log = structlog.get_logger(__name__)
 
@@ -144,22 +147,28 @@ class _Waiting:
 
 
 class LocalEmbedder:
-    """MiniLM in one thread of its own, so that the event loop never waits for it.
+    """MiniLM in threads of its own, one a core and at most `THREADS`, so that the event loop never waits for it.
 
-    Texts that queue up behind a running inference are embedded together, queries ahead of everything else. It
-    belongs to no event loop: any number of them may use one embedder.
+    Texts that queue up behind running inferences are embedded together, queries ahead of everything else; where there
+    are two threads or more, one is always left to queries. It belongs to no event loop: any number of them may use one
+    embedder.
     """
 
     name = minilm.NAME
     local = True
 
-    def __init__(self, load: Callable[[], minilm.Encode] = minilm.load_minilm) -> None:
+    def __init__(
+        self, load: Callable[[], minilm.Encode] = minilm.load_minilm, threads: int = min(THREADS, os.cpu_count() or 1)
+    ) -> None:
         self._load = load
         self._encode: minilm.Encode | None = None
         self._failure: str | None = None
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="north-embed")
+        self._threads = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="north-embed")
+        self._loading = threading.Lock()
         self._lock = threading.Lock()
         self._queue: list[_Waiting] = []
+        self._background_most = max(1, threads - 1)
+        self._background_runs = 0
         self._arrivals = itertools.count()
         self._queries: OrderedDict[bytes, Vector] = OrderedDict()
 
@@ -171,7 +180,7 @@ class LocalEmbedder:
     async def warm(self) -> None:
         """Load the model now rather than at the first call."""
         self._refuse_if_failed()
-        await asyncio.wrap_future(self._thread.submit(self._model))
+        await asyncio.wrap_future(self._threads.submit(self._model))
 
     async def embed(self, texts: Sequence[str], *, query: bool = False) -> list[Vector]:
         """One vector a text; a query that was asked before is answered from memory."""
@@ -187,12 +196,12 @@ class LocalEmbedder:
         return [known[key] for key in keys]
 
     async def aclose(self) -> None:
-        """End the thread after the run that it is in."""
+        """End the threads after the runs that they are in."""
         with self._lock:
             self._failure = self._failure or "North is stopping."
             abandoned, self._queue = self._queue, []
         _fail([waiting for waiting in abandoned if waiting.vector.set_running_or_notify_cancel()], self._failure)
-        await asyncio.to_thread(self._thread.shutdown)
+        await asyncio.to_thread(self._threads.shutdown)
 
     async def _made(self, texts: list[str], *, background: bool) -> list[Vector]:
         """Queue texts, those of one length together so that little is padded, and await their vectors."""
@@ -204,7 +213,7 @@ class LocalEmbedder:
                 queued[at] = _Waiting(background, next(self._arrivals), texts[at], costs[at])
                 heapq.heappush(self._queue, queued[at])
             if queued:
-                self._thread.submit(self._drain)
+                self._threads.submit(self._drain)
         return await asyncio.gather(*(asyncio.wrap_future(queued[at].vector) for at in range(len(texts))))
 
     def _remember(self, found: dict[bytes, Vector]) -> None:
@@ -220,20 +229,21 @@ class LocalEmbedder:
         if self._failure is not None:
             raise EmbedderUnavailable(reason=self._failure)
 
-    # --- what follows runs in the embedder's thread ---------------------------------------------------------
+    # --- what follows runs in the embedder's threads --------------------------------------------------------
 
     def _model(self) -> minilm.Encode:
         """The model, loaded once. A failure is final: the files do not mend themselves while North runs."""
-        self._refuse_if_failed()
-        if self._encode is None:
-            try:
-                self._encode = self._load()
-            except Exception as error:
-                unknown = f"the local model cannot be loaded ({type(error).__name__})."
-                self._failure = error.detail["reason"] if isinstance(error, EmbedderUnavailable) else unknown
-                log.error("embedder_not_loaded", embedder=self.name, reason=self._failure)
-                raise EmbedderUnavailable(reason=self._failure) from error
-        return self._encode
+        with self._loading:
+            self._refuse_if_failed()
+            if self._encode is None:
+                try:
+                    self._encode = self._load()
+                except Exception as error:
+                    unknown = f"the local model cannot be loaded ({type(error).__name__})."
+                    self._failure = error.detail["reason"] if isinstance(error, EmbedderUnavailable) else unknown
+                    log.error("embedder_not_loaded", embedder=self.name, reason=self._failure)
+                    raise EmbedderUnavailable(reason=self._failure) from error
+            return self._encode
 
     def _drain(self) -> None:
         """Embed what is waiting until nothing is."""
@@ -242,27 +252,37 @@ class LocalEmbedder:
                 rows = self._model()([waiting.text for waiting in run])
             except EmbedderUnavailable as error:
                 _fail(run, error.detail["reason"])
-            except Exception as error:  # the edge of the thread: somebody awaits an answer
+            except Exception as error:  # the edge of a thread: somebody awaits an answer
                 log.error("embedding_failed", embedder=self.name, error=type(error).__name__, texts=len(run))
                 _fail(run, f"the local model failed ({type(error).__name__}).")
             else:
                 rows.setflags(write=False)
                 for waiting, row in zip(run, rows, strict=True):
                     waiting.vector.set_result(row)
+            finally:
+                with self._lock:
+                    self._background_runs -= run[0].background
 
     def _next_run(self) -> list[_Waiting]:
-        """The texts to embed together: the first in the queue and those of its kind that fit beside it."""
+        """The texts to embed together: the first in the queue and those of its kind that fit beside it.
+
+        None while others hold all that texts to keep may hold; they come back for what is left here.
+        """
         run: list[_Waiting] = []
         widest = 0
         with self._lock:
             while self._queue:
                 first = self._queue[0]
+                if not run and first.background and self._background_runs >= self._background_most:
+                    break
                 widest = max(widest, first.cost)
                 if run and (first.background != run[0].background or widest * (len(run) + 1) > RUN_BYTES):
                     break
                 heapq.heappop(self._queue)
                 if first.vector.set_running_or_notify_cancel():
                     run.append(first)
+            if run:
+                self._background_runs += run[0].background
         return run
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -71,9 +70,13 @@ def _encode(session: onnxruntime.InferenceSession, tokenizer: Tokenizer, texts: 
 
 
 def _open_session(model: bytes) -> onnxruntime.InferenceSession:
-    """An onnxruntime session, set for short texts on a machine that has other work to do."""
+    """An onnxruntime session, set for short texts on a machine that has other work to do.
+
+    One thread a run: a question of 16 tokens takes as long on two, which wait for each other at every layer, and half
+    as long again where another process wants the second core. Two runs at once use two cores in full.
+    """
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = min(2, os.cpu_count() or 1)
+    options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     # Measured: the further fusions cost speed on this model, and the arena 70 MB for nothing.

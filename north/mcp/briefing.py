@@ -15,6 +15,7 @@ from north.mcp.failures import advice, expected
 from north.mcp.instructions import BRIEFING
 from north.mcp.memory_tools import MatterArgument
 from north.mcp.shapes import BriefingReply
+from north.memory.fence import clean
 from north.memory.recall import briefing
 from north.memory.wall import mint_session
 
@@ -58,7 +59,8 @@ class Briefings:
         caller = await self.desk.caller()
         injection = await briefing(self.desk.backend, caller, matter or None)
         session = mint_session(self.desk.backend, caller)
-        return BriefingReply(session=session, matter=injection.matter_number, text=injection.text)
+        number = None if injection.matter_number is None else clean(injection.matter_number)
+        return BriefingReply(session=session, matter=number, text=injection.text)
 
 
 def _readable(reply: BriefingReply) -> str:

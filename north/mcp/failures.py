@@ -18,7 +18,7 @@ from north import errors
 from north.db.connect import LostRace
 from north.errors import NorthError
 from north.logs import fault
-from north.memory.fence import line
+from north.memory.fence import clean, line
 
 log = structlog.get_logger(__name__)
 
@@ -58,7 +58,7 @@ def advice(error: NorthError) -> str:
                 f"{line(current)}\nForget one of the two with north__memory_forget if the lawyer wants only one."
             )
     step = next((NEXT_STEPS[kind] for kind in type(error).__mro__ if kind in NEXT_STEPS), "")
-    return f"{error} {step}".strip()
+    return f"{clean(str(error))} {step}".strip()
 
 
 def failed(text: str) -> ToolResult:

@@ -10,9 +10,8 @@ from pydantic import Field
 
 from north.mcp.auth import Desk
 from north.mcp.shapes import MatterShape, MattersReply
-from north.memory.fence import clean
+from north.memory.fence import clean, reference
 from north.memory.matters import list_matters
-from north.memory.text import visible
 
 MOST = 20
 
@@ -29,9 +28,6 @@ class MatterTools:
         """The firm's matters whose number or name holds each of the words."""
         caller = await self.desk.caller()
         found = await list_matters(self.desk.backend, caller, query, MOST)
-        lines = [f"- {clean(matter.number)}: {clean(matter.name)}" for matter in found]
+        lines = [f"- {reference(matter)}: {clean(matter.name)}" for matter in found]
         text = "\n".join(lines) or "No matter of the firm matches. Try fewer words, or ask the lawyer for the number."
-        reply = MattersReply(
-            matters=[MatterShape(id=matter.id, number=matter.number, name=visible(matter.name)) for matter in found]
-        )
-        return ToolResult(text, reply)
+        return ToolResult(text, MattersReply(matters=[MatterShape.of(matter) for matter in found]))

@@ -4,21 +4,57 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
 from fastmcp import FastMCP
 from fastmcp.server.http import StarletteWithLifespan
+from mcp.server.transport_security import RequestBodyLimitMiddleware
+from mcp_types import PARSE_ERROR
+from starlette.middleware import Middleware
+from starlette.responses import JSONResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from north.errors import BodyNotJson
 from north.mcp.auth import Bearers
 from north.mcp.oauth_routes import oauth_routes
 from north.mcp.server import make_mcp
 from north.memory.backend import Backend
+from north.memory.json_body import check_json
 from north.settings import Settings
 
 PATH = "/mcp"
+BODY_LIMIT = 1_000_000
+"""The largest body, in bytes."""
+
+
+class StrictJson:
+    """Middleware that refuses a body that can be read in two ways, as JSON-RPC refuses what it cannot read."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, whose body comes whole."""
+        message = await receive() if scope["type"] == "http" else None
+        if message and (body := message.get("body")):
+            try:
+                check_json(body)
+            except BodyNotJson as error:
+                refusal = {"code": PARSE_ERROR, "message": f"Parse error: {error}"}
+                answer = JSONResponse({"jsonrpc": "2.0", "id": None, "error": refusal}, HTTPStatus.BAD_REQUEST)
+                await answer(scope, receive, send)
+                return
+
+        async def replay() -> Message:
+            nonlocal message
+            first, message = message, None
+            return first or await receive()
+
+        await self.app(scope, replay, send)
 
 
 def over_http(server: FastMCP, settings: Settings) -> StarletteWithLifespan:
@@ -31,6 +67,7 @@ def over_http(server: FastMCP, settings: Settings) -> StarletteWithLifespan:
         host_origin_protection=True,
         allowed_hosts=[address.hostname or settings.host],
         allowed_origins=[f"{address.scheme}://{address.netloc}"],
+        middleware=[Middleware(RequestBodyLimitMiddleware, BODY_LIMIT), Middleware(StrictJson)],
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
 
@@ -83,6 +84,8 @@ async def edit_in(
     *,
     confidence: Confidence = Confidence.HIGH,
     evidence: str | None = None,
+    source_label: str | None = None,
+    captured_at: datetime | None = None,
 ) -> tuple[Memory, bool]:
     """Supersede in a transaction that holds more than the edit; checking and trying again are up to the caller.
 
@@ -101,7 +104,9 @@ async def edit_in(
         content=content if content is not None else old["content"],
         confidence=confidence,
         evidence=evidence,
+        source_label=source_label,
         supersedes_id=memory_id,
+        captured_at=captured_at,
     )
     if new.content == old["content"] and new.type == old["type"]:
         return await _shown(transaction, caller, memory_id), False

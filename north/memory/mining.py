@@ -201,10 +201,11 @@ def is_outdated(finding: Finding, gone: Sequence[Gone]) -> bool:
     """Whether, after it was said, the lawyer deleted or replaced it, or what it would replace was put right."""
     if finding.replaces is not None and finding.replaces.created_at > finding.said.at:
         return True
-    return any(_said_by(finding.draft, memory) for memory in gone if memory.at > finding.said.at)
+    return any(said_by(finding.draft, memory) for memory in gone if memory.at > finding.said.at)
 
 
-def _said_by(draft: Draft, memory: Gone) -> bool:
+def said_by(draft: Draft, memory: Gone) -> bool:
+    """Whether a draft says what a lost memory said: in the same words, or, when it was deleted, in most of them."""
     if draft.scope is not memory.scope:
         return False
     if content_key(draft.content) == memory.content_key:
@@ -265,7 +266,7 @@ async def _keep_once(
         newer: dict[UUID, Memory] = {}
         drafts: list[Draft] = []
         for finding in fresh:
-            fate = await _update(transaction, backend, caller, finding, newer)
+            fate = await update_in(transaction, backend, caller, finding, newer)
             fates[fate] += 1
             if fate == "new":
                 drafts.append(checked(finding.draft))
@@ -279,12 +280,13 @@ async def _keep_once(
     return kept, [*saved, *newer.values()]
 
 
-async def _update(
+async def update_in(
     transaction: Transaction, backend: Backend, caller: Caller, finding: Finding, newer: dict[UUID, Memory]
 ) -> Literal["new", "updated", "known", "refused"]:
     """Supersede the memory that a finding names; `new` says that it is to be saved beside what there is.
 
-    `newer` holds what was superseded in this passage, so that a second correction goes on from the first.
+    `newer` holds what was superseded in this transaction, so that a second correction goes on from the first. What was
+    found in an import has a label, and its new version gets that and the time when it was said.
     """
     if finding.replaces is None:
         return "new"
@@ -292,6 +294,8 @@ async def _update(
     target = newer.get(finding.replaces.id, finding.replaces)
     speaking = replace(caller, message_id=finding.said.id)
     edit = partial(edit_in, confidence=draft.confidence, evidence=draft.evidence)
+    if draft.source_label:
+        edit = partial(edit, source_label=draft.source_label, captured_at=draft.captured_at)
     try:
         memory, changed = await edit(transaction, backend, speaking, target.id, draft.content, None)
     except MemoryDuplicate:

@@ -18,6 +18,8 @@ log = structlog.get_logger(__name__)
 
 STATUSES: dict[type[errors.NorthError], HTTPStatus] = {
     errors.InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
+    errors.BodyTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    errors.ImportTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     errors.NotFound: HTTPStatus.NOT_FOUND,
     errors.Conflict: HTTPStatus.CONFLICT,
     errors.Refused: HTTPStatus.FORBIDDEN,

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from north.memory.rules import describe
 from north.model import MemoryType, Origin, Scope
-from north.web import wording
+from north.web import import_wording, wording
 from north.web.assets import asset_address
 from north.web.markdown import render_markdown
 
@@ -38,6 +38,10 @@ def _environment() -> jinja2.Environment:
         "uses_in_words": wording.uses_in_words,
         "matter_of_thread": wording.matter_of_thread,
         "rule_in_words": describe,
+        "is_under_way": import_wording.is_under_way,
+        "import_state": import_wording.import_state,
+        "report_in_words": import_wording.report_in_words,
+        "memories_in_words": import_wording.memories_in_words,
     }
     environment.globals |= {
         "asset": asset_address,

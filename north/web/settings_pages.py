@@ -1,16 +1,15 @@
-"""Settings: where it begins, the theme, and the room for imports."""
+"""Settings: where it begins, and the theme."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 from fastapi import APIRouter, Form
-from starlette.requests import Request
 from starlette.responses import Response
 
 from north.web.memory_pages import MEMORIES
-from north.web.pages import THEME_COOKIE, THEMES, local_address, render, see_other
-from north.web.sessions import CurrentUser, PageRoute, RunningBackend
+from north.web.pages import THEME_COOKIE, THEMES, local_address, see_other
+from north.web.sessions import PageRoute, RunningBackend
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -33,9 +32,3 @@ async def choose_theme(
         secure = backend.settings.address.startswith("https:")
         response.set_cookie(THEME_COOKIE, theme, max_age=A_YEAR, secure=secure, httponly=True, samesite="lax")
     return response
-
-
-@router.get("/settings/import")
-async def import_page(request: Request, user: CurrentUser) -> Response:
-    """The room for imports."""
-    return render(request, "import.html", user=user)

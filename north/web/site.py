@@ -12,11 +12,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from north.errors import NorthError
 from north.web import (
     assets,
     chat_pages,
     connections_pages,
     consent_pages,
+    import_pages,
     login,
     matter_choice,
     memory_changes,
@@ -27,7 +29,7 @@ from north.web import (
     settings_pages,
     thread_pages,
 )
-from north.web.error_pages import NO_SUCH_PAGE, SOMETHING_WRONG, failure
+from north.web.error_pages import NO_SUCH_PAGE, SOMETHING_WRONG, UNREADABLE, error_page, failure
 from north.web.security import PageSecurity, complete_headers, is_page
 
 Handler = Callable[[Request, Exception], Awaitable[Response]]
@@ -51,6 +53,7 @@ def add_web(app: FastAPI) -> None:
         rules_pages,
         connections_pages,
         netdocuments_pages,
+        import_pages,
         settings_pages,
     ):
         app.include_router(part.router)
@@ -69,8 +72,12 @@ def _for_pages(ours: Handler, others: Handler) -> Any:
 
 
 async def _http_failure(request: Request, error: Exception) -> Response:
+    if isinstance(error.__cause__, NorthError):  # a form was refused while the framework read it
+        return error_page(request, error.__cause__)
     status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.INTERNAL_SERVER_ERROR
-    message = NO_SUCH_PAGE if status in (404, 405) else SOMETHING_WRONG
+    messages = {HTTPStatus.NOT_FOUND: NO_SUCH_PAGE, HTTPStatus.METHOD_NOT_ALLOWED: NO_SUCH_PAGE}
+    messages[HTTPStatus.BAD_REQUEST] = UNREADABLE
+    message = messages.get(HTTPStatus(status), SOMETHING_WRONG)
     return failure(request, status, message)
 
 

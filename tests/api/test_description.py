@@ -35,6 +35,11 @@ CALLS = {
     ("get", "/threads/{id}"),
     ("post", "/threads/{id}/messages"),
     ("post", "/threads/{id}/resume"),
+    ("post", "/imports"),
+    ("get", "/imports"),
+    ("get", "/imports/{id}"),
+    ("post", "/imports/{id}/cancel"),
+    ("post", "/imports/{id}/undo"),
     ("get", "/tokens"),
     ("post", "/tokens"),
     ("delete", "/tokens/{id}"),
@@ -65,6 +70,9 @@ NEVER_OVER_REST = {
     errors.ClientUnknown,
     errors.AuthorizationInvalid,
     errors.JobNotFound,
+    # No reply of its own: an import ends with it, as its `error`.
+    errors.ExportNotRecognised,
+    errors.ExportRefused,
 }
 OF_EVERY_ADDRESS = {errors.NotFound, errors.CallNotFound, errors.MethodNotAllowed}
 

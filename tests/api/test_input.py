@@ -66,13 +66,13 @@ async def test_each_wrong_field_is_named_and_no_value_told_back(ana: Client) -> 
 
 @pytest.mark.parametrize(
     "body",
-    [b"{", b'{"content":', b"[" * 100_000, b"\xff\xfe{}", b'{"content": "\xff"}', b"9" * 5000, b"{} {}", b"nonsense"],
+    [b"{", b'{"content":', b"[" * 100_000, b"\xff\xfe{}", b'{"content": "\xff"}', b"9" * 5000, b"{} {}", b"nonsense", b"NaN"],
 )
 async def test_what_is_no_json_is_said_to_be_none(ana: Client, body: bytes) -> None:
     assert_problem(await ana.post("/memories", content=body, headers=JSON), 400, "malformed_json")
 
 
-@pytest.mark.parametrize("body", [b"", b"null", b"[]", b'"text"', b"5", b"NaN", b"true"])
+@pytest.mark.parametrize("body", [b"", b"null", b"[]", b'"text"', b"5", b"true"])
 async def test_json_that_is_no_object_is_said_to_be_none(ana: Client, body: bytes) -> None:
     problem = assert_problem(await ana.post("/memories", content=body, headers=JSON), 422, "invalid_request")
     assert "must be a JSON object" in problem["detail"]
@@ -92,7 +92,7 @@ async def test_a_body_over_the_limit_is_refused(ana: Client) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE"])
 async def test_an_unknown_call_is_a_problem_and_no_page(ana: Client, method: str) -> None:
-    for path in ("/nothing", "/memories/a/b/c", "/memories/", "/../v2", "/imports"):
+    for path in ("/nothing", "/memories/a/b/c", "/memories/", "/../v2", "/imports/"):
         assert_problem(await ana.request(method, path), 404, "not_found")
 
 
@@ -134,6 +134,7 @@ FIELDS = {
     "/tokens": ("name",),
     "/memories/zzz/restore": (),
     "/threads/zzz/messages": ("text",),
+    "/imports/zzz/undo": (),
 }
 PARAMETERS = ("scope", "type", "matter", "status", "q", "cursor", "limit")
 # The examples of a test share one firm on purpose: what one left behind must not trip the next.
@@ -156,7 +157,7 @@ async def test_no_bytes_are_a_fault(ana: Client, path: str, body: bytes) -> None
 
 @FUZZED
 @given(
-    path=st.sampled_from(["/memories", "/briefing", "/matters", "/threads", "/rules"]),
+    path=st.sampled_from(["/memories", "/briefing", "/matters", "/threads", "/rules", "/imports"]),
     query=st.dictionaries(st.sampled_from(PARAMETERS), TEXTS.filter(lambda text: text.isascii()), max_size=4),
     name=st.sampled_from(PARAMETERS),
     raw=st.binary(max_size=20),
@@ -175,6 +176,7 @@ async def test_no_id_is_a_fault(ana: Client, name: bytes) -> None:
         await ana.get(f"/memories/{escaped}"),
         await ana.delete(f"/memories/{escaped}"),
         await ana.get(f"/threads/{escaped}"),
+        await ana.get(f"/imports/{escaped}"),
         await ana.delete(f"/rules/{escaped}"),
         await ana.delete(f"/tokens/{escaped}"),
     ):

@@ -59,8 +59,8 @@ def model() -> HeldModel:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def held(model: HeldModel) -> AsyncIterator[LocalEmbedder]:
-    """An embedder that has taken its first run, `[OTHER]`, and waits for its model to load."""
-    embedder = LocalEmbedder(model.load)
+    """An embedder of one thread that has taken its first run, `[OTHER]`, and waits for its model to load."""
+    embedder = LocalEmbedder(model.load, threads=1)
     first = await queue(embedder, [OTHER])
     await asyncio.to_thread(model.loading.wait, 30)
     yield embedder
@@ -111,6 +111,26 @@ class TestLocalEmbedder:
         model.released.set()
         await asyncio.gather(*calls)
         assert model.runs == [[OTHER], [f"{OTHER} {n}" for n in range(6)]]
+
+    async def test_answers_a_query_while_texts_to_keep_are_embedded(self) -> None:
+        keeping, release = threading.Event(), threading.Event()
+        encode = minilm.load_minilm()
+
+        def slow_to_keep(texts: Sequence[str]) -> minilm.Matrix:
+            if QUESTION not in texts:
+                keeping.set()
+                assert release.wait(30)
+            return encode(texts)
+
+        embedder = LocalEmbedder(lambda: slow_to_keep, threads=2)
+        kept = [await queue(embedder, [f"{OTHER} {n}"]) for n in range(3)]
+        assert await asyncio.to_thread(keeping.wait, 30)
+        (vector,) = await asyncio.wait_for(embedder.embed([QUESTION], query=True), 30)
+        assert vector.shape == (384,)
+        assert not any(task.done() for task in kept)
+        release.set()
+        assert len(await asyncio.gather(*kept)) == 3
+        await embedder.aclose()
 
     async def test_keeps_runs_short_so_that_no_query_waits_long(self, noting: LocalEmbedder, model: HeldModel) -> None:
         await noting.embed(["word " * 300, "short"] * 5)

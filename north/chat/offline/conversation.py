@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -156,7 +157,7 @@ def _known(row: object) -> Known | None:
     if not isinstance(row, Mapping) or not row.get("id") or not row.get("content"):
         return None
     fields = {name: str(row[name]) for name in ("type", "date", "scope") if row.get(name)}
-    return Known(str(row["id"]), str(row["content"]), **fields)
+    return Known(str(row["id"]), html.unescape(str(row["content"])), **fields)
 
 
 def _number(value: object) -> float:

@@ -86,7 +86,7 @@ def memory_in(instructions: str) -> tuple[Known, ...]:
 def matter_in(instructions: str) -> str | None:
     """The number of the conversation's matter, or None when it is on none."""
     found = _MATTER.search(instructions)
-    return found[1] if found else None
+    return html.unescape(found[1]) if found else None
 
 
 def answers_to(question: str, memories: Sequence[Known]) -> list[Known]:

@@ -14,18 +14,37 @@ from north.model import CONTENT_LIMIT, Draft, Memory, Scope
 
 
 def findings_by_rules(passage: Passage, known: Sequence[Memory]) -> list[Finding]:
-    """What the lawyer's messages ask to keep or to change, in their order.
+    """What the lawyer's messages ask to keep or to change, in their order."""
+    return findings_in(passage, read_by_rules(passage), known)
+
+
+Statements = list[tuple[Said, Recognised]]
+"""What the lawyer's messages say, each with its message, in their order."""
+
+
+def read_by_rules(passage: Passage) -> Statements:
+    """What a passage says, before anything that is known is looked at."""
+    on_matter = passage.matter is not None
+    return [(said, item) for said in passage.own for item in recognise(said.content, on_matter=on_matter, now=said.at)]
+
+
+def corrects(statements: Statements) -> bool:
+    """Whether what is known makes a difference: only a correction looks at it."""
+    return any(item.kind == "update" for _, item in statements)
+
+
+def findings_in(passage: Passage, statements: Statements, known: Sequence[Memory]) -> list[Finding]:
+    """What is to be kept or changed of what a passage says.
 
     A correction of something said in the same passage takes its place; one of a live memory supersedes it; one that
     means nothing known is new, when it stands alone. What was to be forgotten is left to the lawyer, who sees it.
     """
     found: list[Finding] = []
-    for said in passage.own:
-        for item in recognise(said.content, on_matter=passage.matter is not None, now=said.at):
-            if item.kind == "save":
-                found.append(Finding(_draft(item, item.content, passage, said), said))
-            elif item.kind == "update":
-                _correct(found, item, passage, said, known)
+    for said, item in statements:
+        if item.kind == "save":
+            found.append(Finding(_draft(item, item.content, passage, said), said))
+        elif item.kind == "update":
+            _correct(found, item, passage, said, known)
     return [finding for finding in _each_once(found) if len(finding.draft.content) <= CONTENT_LIMIT]
 
 

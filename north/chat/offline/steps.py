@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 
@@ -189,7 +190,7 @@ def _outcomes(conversation: Conversation) -> Iterator[str]:
             yield wording(contents)
     for call in done:
         if call.outcome in {"refused", "invalid", "failed"} and call.tool != "recall_memory":
-            yield answers.refused(str(call.result.get("message", "")))
+            yield answers.refused(html.unescape(str(call.result.get("message", ""))))
         if call.outcome == "ambiguous" and not any(_missed(call, item) for item in _recognised(conversation)):
             yield answers.ambiguous([memory.content for memory in call.candidates()])
 

@@ -1,0 +1,128 @@
+"""One connection to Postgres: how it is made, how long it is waited for, and what its failures mean.
+
+Nothing hangs for ever: making a connection, waiting for the server's answer, a statement on the server and a lock there
+each have a limit, and a connection that the server has closed meanwhile is noticed before it is used.
+"""
+
+from __future__ import annotations
+
+import socket
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import AsyncConnection, errors
+from psycopg.abc import PQGen
+from psycopg.rows import dict_row
+
+from north.db.races import LostRace
+from north.db.statements import statement
+from north.errors import (
+    DatabaseBusy,
+    DatabaseFull,
+    DatabaseReadOnly,
+    DatabaseTooSlow,
+    DatabaseUnavailable,
+    NorthError,
+)
+
+Result = TypeVar("Result")
+
+CONNECT_SECONDS = 5
+"""How long making a connection may take."""
+ANSWER_SECONDS = 30.0
+"""How long the server may be silent; longer than a statement may take, so that the server speaks first."""
+STATEMENT_SECONDS = 20
+"""How long a statement may take on the server."""
+LOCK_SECONDS = 5
+"""How long a statement waits for somebody else's lock."""
+IDLE_SECONDS = 60
+"""After how long the server ends a transaction in which nothing is asked: North's end of it is gone."""
+NETWORK: dict[str, Any] = {
+    "connect_timeout": CONNECT_SECONDS,
+    # A machine that vanished without a word is noticed in half a minute, whether it is being told something or not.
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 25_000,
+}
+"""Parameters of libpq for every connection."""
+
+
+class ImpatientConnection(AsyncConnection[Any]):
+    """A connection that is closed when the server does not answer: `ANSWER_SECONDS` a round trip, whatever it is."""
+
+    async def wait(self, gen: PQGen[Result], interval: float = 0.1, timeout: float | None = None) -> Result:
+        """Wait for the server, as the driver does; at the limit, what the server does is unknown for good."""
+        try:
+            return await super().wait(gen, interval, timeout or ANSWER_SECONDS)
+        except errors._WaitTimeout:
+            self.pgconn.finish()
+            raise
+
+
+async def set_limits(connection: AsyncConnection[Any]) -> bool:
+    """Give a connection its limits on the server, unless a pooler stands between.
+
+    A pooler answers the start of a connection itself, with a process id of its own making, and may give every
+    transaction to another server process: what is set on one would bleed into others' transactions.
+
+    Returns:
+        Whether the connection leads to one server process, which will know on the next transaction what it was told.
+    """
+    async with connection.cursor(row_factory=dict_row) as cursor:
+        row = await (await cursor.execute(statement("tenant.server_process").encode())).fetchone()
+        if row is None or row["pid"] != connection.info.backend_pid:
+            return False
+        limits = {"statement": STATEMENT_SECONDS, "lock": LOCK_SECONDS, "idle": IDLE_SECONDS}
+        await cursor.execute(
+            statement("tenant.limits").encode(), {name: f"{seconds}s" for name, seconds in limits.items()}
+        )
+    return True
+
+
+def is_open(connection: AsyncConnection[Any]) -> bool:
+    """Whether nothing has come from the server since it was last asked; no round trip.
+
+    What comes unasked is its farewell, or the end of the connection.
+    """
+    if connection.closed:
+        return False
+    watched = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, connection.fileno())
+    try:
+        watched.recv(1, socket.MSG_PEEK)  # the driver's sockets do not block
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        watched.detach()
+    return False
+
+
+def failure_of(error: psycopg.Error) -> NorthError | LostRace | psycopg.Error:
+    """What a failure means for whoever asked; a mistake in a statement stays what it is."""
+    match error:
+        case errors.UniqueViolation():
+            return LostRace(error.diag.constraint_name)
+        case errors.SerializationFailure() | errors.DeadlockDetected():
+            return LostRace(None)
+        case errors.LockNotAvailable():
+            return DatabaseBusy()
+        case errors.QueryCanceled() | errors._WaitTimeout():
+            return DatabaseTooSlow()
+        case errors.DiskFull():
+            return DatabaseFull()
+        case errors.ReadOnlySqlTransaction():
+            return DatabaseReadOnly()
+        case psycopg.OperationalError() | psycopg.InterfaceError():
+            return DatabaseUnavailable()
+        case errors.IdleInTransactionSessionTimeout() | errors.TransactionTimeout():
+            return DatabaseUnavailable()
+    return error
+
+
+def lost_contact(error: BaseException | None) -> bool:
+    """Whether it is the connection that broke, so that nobody said what became of the statements on it."""
+    if not isinstance(error, psycopg.Error):
+        return False
+    return error.sqlstate is None or error.sqlstate.startswith("57P")  # the latter: the server shuts down

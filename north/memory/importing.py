@@ -1,0 +1,298 @@
+"""An import at work: its file, what of it was read before, and saving what was found, in step with how far it is.
+
+What was found, the marks of what was read, the report and the place in the file are written in one transaction, which
+counts on only from the place that the run has read. However often an import is run, and wherever, nothing is doubled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import BinaryIO
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from north.db.connect import Transaction
+from north.memory.backend import Backend
+from north.memory.imports import to_import
+from north.memory.lost import Lost
+from north.memory.mining import Finding, update_in
+from north.memory.save import BATCH_LIMIT, checked, save_in
+from north.model import (
+    AlreadyKnown,
+    Caller,
+    Draft,
+    FailedConversation,
+    Import,
+    ImportReport,
+    Memory,
+    RefusedByRule,
+    Saved,
+    new_id,
+)
+
+FAILED_NAMED = 100
+"""So many failed conversations are named in a report; all are counted."""
+_HASH = 8
+"""Bytes of a turn's hash: enough within one conversation."""
+
+Key = tuple[str, bytes]
+"""A source, and the hash of its id for a conversation or an explicit memory."""
+Fates = Counter[str]
+"""How many findings were `saved`, `updated`, `known`, `refused`, `deleted` or `outdated`."""
+
+
+class RunEnded(Exception):
+    """The import was cancelled, or another run is further; this run has nothing more to do."""
+
+
+@dataclass(slots=True)
+class ReadBefore:
+    """What was read of one conversation: by any import, by this one, and in how many parts."""
+
+    turns: set[bytes] = field(default_factory=set)
+    by_this: bool = False
+    parts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """An item that is not imported. One that the file repeats word for word is not counted."""
+
+    reason: str
+    counted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An item that cannot be imported."""
+
+    conversation: FailedConversation
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read of an item, or of a part of it: `ends` says that it was the last part."""
+
+    key: Key
+    part: int
+    turns: frozenset[bytes]
+    findings: tuple[Finding, ...]
+    mined: bool
+    """Whether a miner found it in a conversation; else the provider's own memory says it."""
+    ends: bool = True
+    earlier: Fates = field(default_factory=Counter)
+    """What became of the parts before."""
+
+
+Deed = Skip | Failure | Read
+
+
+@dataclass(slots=True)
+class Run:
+    """One run of an import: how far it is. `done` are the items of the file that it is done with."""
+
+    backend: Backend
+    caller: Caller
+    current: Import
+    done: int
+    report: ImportReport
+    progress: float
+    lost: Lost = field(default_factory=Lost)
+
+
+def item_key(source: str, kind: str, key: str) -> Key:
+    """What a conversation or an explicit memory (`kind`) is known by."""
+    return source, hashlib.sha256(f"{kind}\0{key}".encode(errors="replace")).digest()
+
+
+def turn_hash(key: str) -> bytes:
+    """What a turn is known by within its conversation."""
+    return hashlib.sha256(key.encode(errors="replace")).digest()[:_HASH]
+
+
+async def start(backend: Backend, caller: Caller, import_id: UUID) -> Run | None:
+    """Begin an import, or go on with it; None when it has ended, or there is none."""
+    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        row = await transaction.first("imports.start", import_id=import_id)
+    if row is None:
+        return None
+    current = to_import(row)
+    return Run(backend, caller, current, row["done"], current.report, current.progress)
+
+
+async def copy_pieces(backend: Backend, caller: Caller, import_id: UUID, file: BinaryIO) -> None:
+    """Write an uploaded file to `file`, a piece at a time."""
+    number = 0
+    while True:
+        async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+            row = await transaction.first("imports.chunk", import_id=import_id, number=number)
+        if row is None:
+            break
+        file.write(row["piece"])
+        number += 1
+    file.flush()
+
+
+async def note_progress(run: Run, progress: float) -> None:
+    """Say how far the file is read.
+
+    Raises:
+        RunEnded: the import was cancelled.
+    """
+    run.progress = max(run.progress, progress)
+    async with run.backend.database.tenant(run.caller.organization_id, run.caller.user_id) as transaction:
+        row = await transaction.first("imports.note_progress", import_id=run.current.id, progress=run.progress)
+    if row is None:
+        raise RunEnded
+
+
+async def wait(run: Run) -> None:
+    """Let the import wait for its next run."""
+    async with run.backend.database.tenant(run.caller.organization_id, run.caller.user_id) as transaction:
+        await transaction.send("imports.wait", import_id=run.current.id)
+
+
+async def read_before(run: Run, keys: Sequence[Key]) -> dict[Key, ReadBefore]:
+    """What was read of each of these already."""
+    before: defaultdict[Key, ReadBefore] = defaultdict(ReadBefore)
+    if not keys:
+        return before
+    async with run.backend.database.tenant(run.caller.organization_id, run.caller.user_id) as transaction:
+        rows = await transaction.fetch("imports.read_before", external_keys=[key for _, key in keys])
+    for row in rows:
+        each = before[row["source"], bytes(row["external_key"])]
+        each.parts = max(each.parts, row["part"] + 1)
+        if not row["undone"]:
+            turns = bytes(row["turns"])
+            each.turns.update(turns[place : place + _HASH] for place in range(0, len(turns), _HASH))
+            each.by_this |= row["batch_id"] == run.current.id
+    return before
+
+
+# --- writing ------------------------------------------------------------------------------------------------
+
+
+async def commit(run: Run, deeds: Sequence[Deed]) -> Fates:
+    """Save what was found, and count on: all of it or nothing.
+
+    Returns:
+        What became of the findings of the last deed.
+
+    Raises:
+        RunEnded: the import was cancelled, or another run is further; nothing was written.
+        LostRace: somebody read or saved the same at this moment; nothing was written.
+    """
+    reads = [deed for deed in deeds if isinstance(deed, Read)]
+    caller = run.caller
+    async with run.backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        held = await transaction.send("imports.hold", import_id=run.current.id, done=run.done)
+        lost = await transaction.send("imports.lost", since=run.lost.since) if any(r.findings for r in reads) else None
+        await _mark_read(transaction, run, reads)
+        if await held.fetchone() is None:
+            raise RunEnded
+        run.lost.add(await lost.fetchall() if lost else [])
+        fates = await _save(transaction, run, reads)
+        report = _counted(run.report, deeds, fates)
+        done = run.done + sum(not isinstance(deed, Read) or deed.ends for deed in deeds)
+        await transaction.send(
+            "imports.advance",
+            import_id=run.current.id,
+            done=done,
+            report=Jsonb(asdict(report)),
+            progress=run.progress,
+        )
+    run.done, run.report = done, report
+    return fates[-1] if fates else Counter()
+
+
+async def _mark_read(transaction: Transaction, run: Run, reads: Sequence[Read]) -> None:
+    # In one order, so that two imports of the same file wait for each other and not in a circle.
+    rows = [
+        {
+            "id": new_id(),
+            "source": read.key[0],
+            "external_key": read.key[1],
+            "part": read.part,
+            "turns": b"".join(sorted(read.turns)),
+        }
+        for read in sorted(reads, key=lambda read: (read.key, read.part))
+    ]
+    await transaction.insert("imports.insert_conversation", rows, import_id=run.current.id)
+
+
+async def _save(transaction: Transaction, run: Run, reads: Sequence[Read]) -> list[Fates]:
+    """Let the findings through the door, and note which memories came of them."""
+    fates: list[Fates] = [Counter() for _ in reads]
+    newer: dict[UUID, Memory] = {}
+    drafts: list[tuple[Draft, Fates]] = []
+    for read, each in zip(reads, fates, strict=True):
+        for finding in read.findings:
+            fate = run.lost.fate(finding, reworded=read.mined) or await update_in(
+                transaction, run.backend, run.caller, finding, newer
+            )
+            if fate == "new":
+                drafts.append((checked(finding.draft), each))
+            else:
+                each[fate] += 1
+    brought = [memory.id for memory in newer.values()]
+    for start_ in range(0, len(drafts), BATCH_LIMIT):
+        batch = drafts[start_ : start_ + BATCH_LIMIT]
+        outcomes = await save_in(transaction, run.backend, run.caller, [draft for draft, _ in batch])
+        for (_, each), outcome in zip(batch, outcomes, strict=True):
+            match outcome:
+                case Saved():
+                    each["saved"] += 1
+                    brought.append(outcome.memory.id)
+                case AlreadyKnown():
+                    each["known"] += 1
+                case RefusedByRule():
+                    each["refused"] += 1
+                case _:
+                    raise AssertionError("personal memory knows no wall")
+    await transaction.insert(
+        "imports.insert_memory", [{"memory_id": memory_id} for memory_id in brought], import_id=run.current.id
+    )
+    return fates
+
+
+def _counted(report: ImportReport, deeds: Sequence[Deed], fates: Sequence[Fates]) -> ImportReport:
+    """The report with what was done: each item that ends is imported, skipped or failed."""
+    skipped, failed = Counter(report.skipped), list(report.failed)
+    imported, failed_count, memories = report.imported, report.failed_count, report.memories
+    of_reads = iter(fates)
+    for deed in deeds:
+        match deed:
+            case Skip():
+                skipped[deed.reason] += deed.counted
+            case Failure():
+                failed_count += 1
+                failed.append(deed.conversation)
+            case Read():
+                new = next(of_reads)
+                memories += new["saved"] + new["updated"]
+                reason = _reason(deed, deed.earlier + new) if deed.ends else None
+                skipped.update([reason] if reason else [])
+                imported += deed.ends and reason is None
+    skipped += Counter()  # without what is zero
+    seen = imported + skipped.total() + failed_count
+    return replace(
+        report,
+        seen=seen,
+        imported=imported,
+        skipped=dict(skipped),
+        failed=tuple(failed[:FAILED_NAMED]),
+        failed_count=failed_count,
+        memories=memories,
+    )
+
+
+def _reason(read: Read, fates: Fates) -> str | None:
+    """Why nothing was imported of what the provider remembered; a conversation that was read is imported."""
+    if read.mined or fates["saved"] or fates["updated"]:
+        return None
+    reasons = {"refused": "refused_by_rule", "deleted": "deleted_by_you", "outdated": "changed_by_you"}
+    return next((reason for fate, reason in reasons.items() if fates[fate]), "already_known")
