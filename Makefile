@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .PHONY: help up install test lint format bench bench-recall bench-latency bench-mcp bench-mining bench-offline bench-pages \
-        bench-sweep conformance screenshots browser clean
+        bench-sweep bench-peers bench-footprint conformance screenshots browser clean
 
 help: ## List the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -68,6 +68,12 @@ screenshots: browser ## Pictures of every page in light, dark and phone width, i
 
 bench-sweep: $(INSTALLED) ## How long the sweep takes over 1,000 firms, and whether a save waits for it.
 	@$(BIN)/python -m benchmarks.sweep.run $(ARGS)
+
+bench-peers: $(INSTALLED) ## North beside mem0, LangGraph and chroma, each in an environment of its own that this makes.
+	@$(BIN)/python -m benchmarks.peers.run $(ARGS)
+
+bench-footprint: $(INSTALLED) ## Start-up time, resident memory, and what a memory takes on disk.
+	@$(BIN)/python -m benchmarks.footprint.run $(ARGS)
 
 clean: ## Remove .venv and caches; no data folder is touched.
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .conformance

@@ -23,7 +23,7 @@ def served(settings: Settings) -> Iterator[int]:
     Raises:
         RuntimeError: it ended instead.
     """
-    port = _free_port()
+    port = free_port()
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NORTH_")} | {
         "NORTH_DATA_DIR": str(settings.data_dir),
         "NORTH_PORT": str(port),
@@ -61,7 +61,8 @@ class Client:
         return content
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens on."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]

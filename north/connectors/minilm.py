@@ -6,8 +6,10 @@ packages, and nothing is loaded before its SHA-256 is the one below.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import importlib.util
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -82,7 +84,17 @@ def _open_session(model: bytes) -> onnxruntime.InferenceSession:
     # Measured: the further fusions cost speed on this model, and the arena 70 MB for nothing.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     options.enable_cpu_mem_arena = False
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    _give_back_memory()
+    return session
+
+
+def _give_back_memory() -> None:
+    """Return to the system what loading freed; glibc would hold on to it. Measured: 65 of 200 MB."""
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # other C libraries have none, and need none
+        if trim is not None:
+            trim(0)
 
 
 def _installed(package: str, file: str) -> Path:

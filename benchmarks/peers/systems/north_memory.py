@@ -17,7 +17,7 @@ from north.access.firms import add_user, create_firm
 from north.assembly import Place, make_backend, opened
 from north.memory.backend import Backend
 from north.memory.matters import create_matter
-from north.memory.recall import recall
+from north.memory.recall import note_uses, search
 from north.memory.save import save
 from north.model import AlreadyKnown, Caller, Draft, MemoryType, Origin, Saved, Scope
 from north.settings import Settings
@@ -32,6 +32,7 @@ class North:
         self._texts_alone = texts_alone
         self._keys: dict[UUID, list[str]] = {}
         self._rooms: set[str] = set()
+        self._noting: asyncio.Task[None] | None = None
 
     async def add(self, room: str, key: str, text: str, session: str, said_at: str) -> None:
         """Save one memory on the room's matter."""
@@ -55,8 +56,12 @@ class North:
         await self._backend.backlog.settled(self._caller.organization_id, seconds=600)
 
     async def search(self, room: str, query: str, limit: int) -> Sequence[str]:
-        """Recall from the room's matter; a memory that was said twice stands for both texts."""
-        found = await recall(self._backend, self._caller, query, room, limit)
+        """Recall from the room's matter; a memory that was said twice stands for both texts.
+
+        That they were used is noted beside the next search, as every surface notes it once the answer is on its way.
+        """
+        found = await search(self._backend, self._caller, query, room, limit)
+        self._noting = asyncio.create_task(note_uses(self._backend, self._caller, found.memories))
         return ["|".join(self._keys[hit.memory.id]) for hit in found.matter]
 
 
