@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .PHONY: help up install test lint format bench bench-recall bench-latency bench-mcp bench-mining bench-offline bench-pages \
-        bench-sweep bench-peers bench-footprint conformance screenshots browser clean
+        bench-sweep bench-peers bench-footprint bench-imports conformance prove-faults prove-hostile screenshots browser clean
 
 help: ## List the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -43,7 +43,14 @@ test: lint browser ## Set everything up and run every test.
 conformance: $(INSTALLED) ## The official MCP conformance suite and the MCP Inspector, both fetched by npm.
 	@$(BIN)/python -m tests.conformance.run
 
-bench: bench-recall bench-latency bench-mcp bench-offline bench-mining bench-pages bench-sweep ## Run every benchmark.
+prove-hostile: browser ## Hostile text, bytes and credentials on every surface, forty times what the suite tries; half an hour.
+	@HOSTILE_TIMES=$${HOSTILE_TIMES:-40} $(BIN)/pytest -n 2 --dist loadfile tests/hostile tests/browser/test_hostile.py \
+	    tests/browser/test_hostile_pages.py tests/memory/test_fence.py tests/memory/test_document_fence.py $(ARGS)
+
+prove-faults: $(INSTALLED) ## Kill, cut, fill and restart everything a hundred times under load; half an hour.
+	@$(BIN)/python -m tests.faults.prove $(ARGS)
+
+bench: bench-recall bench-latency bench-mcp bench-offline bench-mining bench-pages bench-sweep bench-imports ## Run every benchmark.
 
 bench-recall: $(INSTALLED) ## How much of the evidence recall finds, on public conversations.
 	@$(BIN)/python -m benchmarks.recall.run $(ARGS)
@@ -74,6 +81,9 @@ bench-peers: $(INSTALLED) ## North beside mem0, LangGraph and chroma, each in an
 
 bench-footprint: $(INSTALLED) ## Start-up time, resident memory, and what a memory takes on disk.
 	@$(BIN)/python -m benchmarks.footprint.run $(ARGS)
+
+bench-imports: $(INSTALLED) ## How fast exports of other assistants are read, beside json.load, and in how much memory.
+	@$(BIN)/python -m benchmarks.imports.run $(ARGS)
 
 clean: ## Remove .venv and caches; no data folder is touched.
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .conformance

@@ -15,7 +15,7 @@ from north.api.site import make_api
 from north.assembly import Place, make_backend, opened
 from north.chat.mining import configured_miner
 from north.chat.models import make_model
-from north.chat.turn import make_assistant
+from north.chat.turn import make_assistant, turns_ended
 from north.connectors.client_documents import ClientDocuments
 from north.connectors.embeddings import Embedder
 from north.errors import EmbedderUnavailable
@@ -25,6 +25,8 @@ from north.web.site import add_web
 from north.worker.run import worker_beside
 
 log = structlog.get_logger(__name__)
+
+STORING_SECONDS = 3.0
 
 
 async def _load(embedder: Embedder) -> None:
@@ -54,6 +56,8 @@ def make_app(settings: Settings, place: Place, *, worker: bool = False) -> FastA
             await stack.enter_async_context(opened(backend))
             loading = asyncio.create_task(_load(backend.embedder), name="north-embedder-loading")
             stack.callback(loading.cancel)
+            # A server that ends has stopped the answers that took too long; what they had said is to be stored.
+            stack.push_async_callback(turns_ended, STORING_SECONDS)
             if miner:
                 await stack.enter_async_context(worker_beside(backend, miner))
             yield

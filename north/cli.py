@@ -13,13 +13,13 @@ from north.access.firms import add_user, create_firm, find_firm, find_user
 from north.access.tokens import create_token
 from north.commands.database import database_commands
 from north.commands.jobs import jobs_commands
-from north.commands.options import DataDir, Firm, Host, Json, Port, plain_errors, say, settings_with
+from north.commands.options import DataDir, Firm, Host, Json, Port, plain_errors, say, settings_with, show
 from north.commands.place import with_backend
 from north.errors import UserNotFound
 from north.logs import configure_logging
 from north.memory.backend import Backend
 from north.memory.matters import add_matter
-from north.model import Caller, Origin, User
+from north.model import Caller, ImportStatus, Origin, User
 
 app = typer.Typer(
     name="north",
@@ -173,6 +173,35 @@ def token_create(
     say(as_json, secret, {"token": secret})
 
 
+@app.command("import")
+@plain_errors
+def import_(
+    file: Annotated[
+        str, typer.Argument(help="An export as it was downloaded, a zip or a file; `-` for standard input.")
+    ],
+    email: Annotated[str, typer.Option(help="The e-mail address of the lawyer whose memory it is for.")],
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Import what a lawyer told other assistants: ChatGPT, Claude, Claude Code, Copilot, Gemini, or a pasted list.
+
+    The file is read where it lies. All of it becomes the lawyer's personal memory. Running it again with the same file,
+    or a later one, imports only what is new.
+    """
+    from north.commands import importing
+
+    settings = settings_with(data_dir=data_dir)
+    with importing.opened_file(file) as path, importing.shown_progress() as show:
+        result = importing.interrupted(
+            lambda: with_backend(
+                settings, lambda backend: importing.bring_in(backend, settings, email, path, file, show)
+            )
+        )
+    say(as_json, importing.in_words(result), importing.as_json(result))
+    if result.status is not ImportStatus.FINISHED:
+        raise typer.Exit(1)
+
+
 @app.command()
 @plain_errors
 def sweep(
@@ -205,7 +234,7 @@ def doctor(data_dir: DataDir = None, port: Port = None, host: Host = None, as_js
         typer.echo(json.dumps([finding.as_json() for finding in findings]))
     else:
         for finding in findings:
-            typer.echo(str(finding))
+            show(str(finding))
     if not all(finding.fine for finding in findings):
         raise typer.Exit(1)
 

@@ -360,6 +360,22 @@ class TooManyAttempts(NorthError):
     code = "too_many_attempts"
 
 
+class TooManyLogins(TooManyAttempts):
+    """Too many logins have failed for this name, or from your network. Wait {seconds} seconds and try again. Whoever is
+    logged in stays so.
+    """
+
+    code = "too_many_logins"
+
+
+class TooManyRequests(TooManyAttempts):
+    """Your firm has more requests under way than North works on at once. Nothing was done; wait {seconds} seconds and
+    try again.
+    """
+
+    code = "too_many_requests"
+
+
 class CrossSiteRequest(Refused):
     """This request came from another site and was refused. Open North in its own tab and try again."""
 
@@ -557,6 +573,26 @@ class SweepNotConfigured(Misconfigured):
     """NORTH_SCHEDULER_DATABASE_URL is not set; the sweep connects with it, as `scheduler_role`."""
 
     code = "sweep_not_configured"
+
+
+class DumpFailed(Misconfigured):
+    """The database was not dumped: {reason}"""
+
+    code = "dump_failed"
+
+
+class RestoreFailed(Misconfigured):
+    """The database was not restored: {reason}"""
+
+    code = "restore_failed"
+
+
+class DatabaseNotEmpty(Misconfigured):
+    """The database {database} is not empty, and nothing was restored into it. Restore into a new database, or into a
+    new data folder with --data-dir.
+    """
+
+    code = "database_not_empty"
 
 
 class DatabaseTooNew(Misconfigured):

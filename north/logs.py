@@ -43,6 +43,28 @@ def _without_values(logger: WrappedLogger, method: str, event: EventDict) -> Eve
     return event
 
 
+def printable(text: str) -> str:
+    """`text` for a terminal or a log: what would move the cursor, colour, hide or turn round is shown as its code.
+
+    Line ends stay; everything else that is not printable, as Unicode has it, becomes `\\x1b`, `\\u202e` and the like.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(each if each.isprintable() or each == "\n" else _code(each) for each in text)
+
+
+def _code(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
+_LOGFMT = structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"], drop_missing=True)
+
+
+def _line(logger: WrappedLogger, method: str, event: EventDict) -> str:
+    """An event as one line, in which nothing can begin another one."""
+    return printable(_LOGFMT(logger, method, event)).replace("\n", "\\n")
+
+
 def configure_logging() -> None:
     """Log to standard error, North's own events and the warnings of libraries, each as one line of key=value."""
     shared: list[Processor] = [
@@ -50,9 +72,8 @@ def configure_logging() -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         _without_values,
     ]
-    line = structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"], drop_missing=True)
     structlog.configure(
-        processors=[*shared, line],
+        processors=[*shared, _line],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),  # scripts read what commands print on stdout
     )
@@ -60,7 +81,7 @@ def configure_logging() -> None:
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[structlog.stdlib.add_logger_name],
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *shared, line],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *shared, _line],
         )
     )
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)

@@ -13,9 +13,13 @@ CONTENT_LIMIT = 2000
 """The longest memory, in characters, after normalisation."""
 
 
-def new_id() -> UUID:
-    """A fresh UUIDv7 (RFC 9562): unique, and ordered by the time it was made."""
-    return uuid_utils.compat.uuid7()
+def new_id(after: UUID | None = None) -> UUID:
+    """A fresh UUIDv7 (RFC 9562): unique, and ordered by the time it was made.
+
+    `after` is an id that the new one has to follow, whatever the clock says: two machines' clocks may differ.
+    """
+    made = uuid_utils.compat.uuid7()
+    return made if after is None or made > after else UUID(int=after.int + 1)
 
 
 class Scope(StrEnum):

@@ -37,6 +37,10 @@ class Settings(BaseSettings):
     )
     host: str = Field(default="127.0.0.1", description="The address to listen on.")
     port: int = Field(default=8400, ge=1, le=65535, description="The port to listen on.")
+    trusted_proxies: str = Field(
+        default="127.0.0.1",
+        description="The addresses of the reverse proxies in front, with commas between, which say who is asking.",
+    )
     public_url: str | None = Field(
         default=None,
         description="The address under which browsers and hosts reach North; default `http://host:port`.",

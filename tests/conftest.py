@@ -7,6 +7,7 @@ that needs a database to itself takes `fresh_database`.
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,9 @@ from north.settings import Settings
 PASSWORD = "correct horse battery"
 SECRET_KEY = "a key for tests, and for nothing but tests"
 SHARED_DATA = Path(__file__).parent.parent.parent / "shared" / "data"
+TEMPLATE_VARIABLE, DATA_DIR_VARIABLE = "NORTH_TEST_TEMPLATE", "NORTH_TEST_DATA_DIR"
+"""Another template, on a server that runs already: so the mutants of a database are judged."""
+TEMPLATE = "north_template"
 _counter = itertools.count(1)
 
 # No deadlines: how long an example takes says more about the machine than about the code.
@@ -62,33 +66,47 @@ class TestDatabase:
 @pytest.fixture(scope="session")
 def embedded_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
     """The embedded Postgres, started in a folder with a space in its name."""
-    with embedded(tmp_path_factory.mktemp("north") / "data folder") as server:
+    given = os.environ.get(DATA_DIR_VARIABLE)
+    with embedded(Path(given) if given else tmp_path_factory.mktemp("north") / "data folder") as server:
         yield server
 
 
-@pytest.fixture(scope="session")
-def make_database(embedded_server: EmbeddedServer) -> Callable[[], TestDatabase]:
-    """Clones the migrated template."""
-    credentials = read_credentials(embedded_server.data_dir)
-    ensure_database(embedded_server.superuser_url(), "north_template")
+def database_maker(server: EmbeddedServer) -> Callable[[], TestDatabase]:
+    """Makes databases on this server, each a clone of one migrated template."""
+    credentials = read_credentials(server.data_dir)
+    template = os.environ.get(TEMPLATE_VARIABLE, TEMPLATE)
+    ensure_database(server.superuser_url(), template)
     migrate(
-        embedded_server.superuser_url("north_template"),
+        server.superuser_url(template),
         application_password=credentials.north_app,
         scheduler_password=credentials.scheduler_role,
     )
 
     def make() -> TestDatabase:
-        name = f"north_test_{next(_counter)}"
-        with psycopg.connect(embedded_server.superuser_url("postgres"), autocommit=True) as connection:
-            connection.execute(sql.SQL("create database {} template north_template").format(sql.Identifier(name)))
-        return TestDatabase(
-            application_url=server_url(embedded_server, "north_app", credentials.north_app, name),
-            superuser_url=embedded_server.superuser_url(name),
-            owner_url=embedded_server.superuser_url(name),
-            scheduler_url=server_url(embedded_server, "scheduler_role", credentials.scheduler_role, name),
-        )
+        name = f"{template}_{next(_counter)}"
+        with psycopg.connect(server.superuser_url("postgres"), autocommit=True) as connection:
+            clone = sql.SQL("create database {} template {}")
+            connection.execute(clone.format(sql.Identifier(name), sql.Identifier(template)))
+        return database_of(server, name)
 
     return make
+
+
+def database_of(server: EmbeddedServer, name: str) -> TestDatabase:
+    """A database of the server by its name."""
+    credentials = read_credentials(server.data_dir)
+    return TestDatabase(
+        application_url=server_url(server, "north_app", credentials.north_app, name),
+        superuser_url=server.superuser_url(name),
+        owner_url=server.superuser_url(name),
+        scheduler_url=server_url(server, "scheduler_role", credentials.scheduler_role, name),
+    )
+
+
+@pytest.fixture(scope="session")
+def make_database(embedded_server: EmbeddedServer) -> Callable[[], TestDatabase]:
+    """Clones the migrated template."""
+    return database_maker(embedded_server)
 
 
 @pytest.fixture(scope="session")

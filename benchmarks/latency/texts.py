@@ -13,16 +13,41 @@ WORDS: dict[str, list[str]] = {
 }
 
 
+Slots = tuple[dict[str, str], dict[str, str]]
+"""The words of a memory's two sentences, by kind."""
+
+
 def memories(seed: int) -> Iterator[str]:
     """Memories without end, two sentences each."""
     draw = random.Random(seed)
     for number in itertools.count(1):
-        one, other = _words(draw), _words(draw)
-        yield (
-            f"{one['person']}, the {one['role']}, {one['verb']} the {one['subject']} {one['paper']} no. {number} in "
-            f"{one['place']} on {draw.randint(1, 28)} {one['month']} ({one['reason'].replace('-', ' ')}). The "
-            f"{other['subject']} {other['paper']} of {other['person']} is {other['state']}."
-        )
+        yield memory((_words(draw), _words(draw)), number, draw)
+
+
+def memory(slots: Slots, number: int, draw: random.Random) -> str:
+    """One memory about these words, on a date that is drawn."""
+    one, other = slots
+    return (
+        f"{one['person']}, the {one['role']}, {one['verb']} the {one['subject']} {one['paper']} no. {number} in "
+        f"{one['place']} on {draw.randint(1, 28)} {one['month']} ({one['reason'].replace('-', ' ')}). The "
+        f"{other['subject']} {other['paper']} of {other['person']} is {other['state']}."
+    )
+
+
+def slots(seed: int) -> Iterator[Slots]:
+    """The words of memories without end."""
+    draw = random.Random(seed)
+    while True:
+        yield _words(draw), _words(draw)
+
+
+def varied(known: Slots, draw: random.Random, share: float = 0.4) -> Slots:
+    """The same words but for a share of them, which are drawn anew."""
+    one, other = (
+        {kind: fresh[kind] if draw.random() < share else word for kind, word in words.items()}
+        for words, fresh in zip(known, (_words(draw), _words(draw)), strict=True)
+    )
+    return one, other
 
 
 def questions(seed: int) -> Iterator[str]:
@@ -37,4 +62,6 @@ def questions(seed: int) -> Iterator[str]:
 
 
 def _words(draw: random.Random) -> dict[str, str]:
-    return {kind: draw.choice(words) for kind, words in WORDS.items()}
+    word = {kind: draw.choice(words) for kind, words in WORDS.items()}
+    # A thousand surnames out of two, so that a name tells memories apart as it does in a firm.
+    return word | {"person": word["person"] + draw.choice(WORDS["person"]).lower()}

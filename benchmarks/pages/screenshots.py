@@ -7,7 +7,7 @@ another is named.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +16,10 @@ from playwright.async_api import Page
 
 from benchmarks.pages.site import Site, caller_of, running_site
 from north.access.tokens import create_token
+from north.chat.importing import run_import
+from north.chat.mining import make_miner
 from north.memory.edit import edit
+from north.memory.imports import receive
 from north.memory.rules import NEVER_REMEMBER, create_rule
 from north.memory.save import save
 from north.model import Draft, MemoryType, Origin, Saved, Scope
@@ -36,6 +39,7 @@ FIRM = Draft("Never name a client in the subject line of an e-mail.", MemoryType
 IMPORTED = Draft(
     "The lawyer teaches civil procedure on Thursdays.", MemoryType.FACT, source_label="ChatGPT export of 2 March 2027"
 )
+LISTED = b"[2027-01-04] - Drafts in Word, never in Pages.\n[2027-02-11] - Sits on the firm's pro bono committee.\n"
 SAID = [
     "I always want citations in Bluebook form.",
     "I prefer short letters without Latin.",
@@ -56,6 +60,7 @@ async def furnish(site: Site) -> dict[str, str]:
     await create_rule(site.backend, ada, NEVER_REMEMBER, Scope.USER_PRIVATE, MemoryType.PREFERENCE, "salary")
     await create_rule(site.backend, ada, NEVER_REMEMBER, None, None, "diagnosis")
     await create_token(site.backend, ada, "Claude on my laptop")
+    await _import(site)
     page = await site.page(site.ada)
     for text in SAID:
         await _converse(page, text)
@@ -74,6 +79,23 @@ async def furnish(site: Site) -> dict[str, str]:
         "import": "/settings/import",
         "missing": "/nowhere",
     }
+
+
+async def _import(site: Site) -> None:
+    """A file that was read, one that is none, and one that waits."""
+    ada = caller_of(site.ada, Origin.IMPORT)
+    for name, content, wait in (
+        ("notes.json", b"{}", False),
+        ("memories.txt", LISTED, False),
+        ("more.txt", LISTED, True),
+    ):
+        received = await receive(site.backend, ada, name, _whole(content))
+        if not wait:
+            await run_import(make_miner(site.backend, None), ada, received.id)
+
+
+async def _whole(content: bytes) -> AsyncIterator[bytes]:
+    yield content
 
 
 async def _converse(page: Page, *texts: str, matter: str = "", incognito: bool = False) -> str:
@@ -123,6 +145,11 @@ async def _adding(page: Page) -> None:
     await page.locator(".add summary").click()
 
 
+async def _import_helped(page: Page) -> None:
+    await page.locator(".paste summary").click()
+    await page.locator(".export-help summary").first.click()
+
+
 async def _incognito(page: Page) -> None:
     await _converse(page, "In which form do I want citations?", matter="HV-1001", incognito=True)
 
@@ -137,6 +164,7 @@ STEPS: dict[str, tuple[str, Step]] = {
     "memories-edit": ("memories", _row_edited),
     "memories-add": ("memories", _adding),
     "memories-deleted": ("memories", _row_deleted),
+    "import-helped": ("import", _import_helped),
 }
 """Pages on which something is done first, by the page they begin on."""
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from pwdlib import PasswordHash
 
 from north.access.keys import Found, Kind, find, key_hash
-from north.db.connect import LostRace
+from north.db.races import LostRace, retried
 from north.errors import AlreadyExists, FirmNotFound, InvalidInput, UserNotFound
 from north.memory.backend import Backend
 from north.memory.input import check_line
@@ -28,6 +28,7 @@ def normalised_email(email: str) -> str:
     return email.strip().lower()
 
 
+@retried
 async def create_firm(backend: Backend, slug: str, name: str) -> UUID:
     """Create a firm.
 
@@ -55,6 +56,8 @@ async def create_firm(backend: Backend, slug: str, name: str) -> UUID:
                 expires_at=None,
             )
     except LostRace as error:
+        if error.constraint is None:
+            raise
         raise AlreadyExists(what="firm", name=slug) from error
     return organization_id
 
@@ -102,6 +105,7 @@ def hash_password(password: str) -> str:
     return PASSWORDS.hash(password)
 
 
+@retried
 async def insert_user(
     backend: Backend, organization_id: UUID, email: str, name: str, role: str, password_hash: str
 ) -> User:
@@ -126,6 +130,8 @@ async def insert_user(
                 expires_at=None,
             )
     except LostRace as error:
+        if error.constraint is None:
+            raise
         raise AlreadyExists(what="user", name=email) from error
     assert row is not None
     return User(**row)
@@ -144,6 +150,7 @@ async def find_user(backend: Backend, email: str) -> User:
     return user
 
 
+@retried
 async def user_of(backend: Backend, found: Found) -> User | None:
     """The user behind a key; None when they may not log in any more."""
     async with backend.database.tenant(found.organization_id, found.user_id) as transaction:

@@ -32,7 +32,7 @@ class Found:
     subject_id: UUID | None
 
 
-def key_hash(secret_key: bytes, kind: Kind, text: str) -> bytes:
+def key_hash(secret_key: bytes, kind: StrEnum, text: str) -> bytes:
     """HMAC-SHA-256 of `text`; without `secret_key` nobody can tell, or test, what stands in the lookup table."""
     return hmac.digest(secret_key, f"{kind}:{text}".encode("utf-8", "surrogatepass"), hashlib.sha256)
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from enum import StrEnum
 
 from north.access.keys import Kind, key_hash, new_secret
 from north.access.redirects import host_of, is_registered, with_answer
+from north.db.races import retried
 from north.errors import AuthorizationInvalid, ClientUnknown
 from north.memory.backend import Backend
 from north.model import Caller, OAuthClient, new_id
@@ -112,6 +113,7 @@ def answer_address(settings: Settings, redirect_uri: str, state: str | None, **a
     return with_answer(redirect_uri, told | {"iss": settings.address})
 
 
+@retried
 async def authorize(backend: Backend, caller: Caller, request: AuthorizationRequest) -> str:
     """Let a program act for the caller.
 
@@ -131,7 +133,7 @@ async def authorize(backend: Backend, caller: Caller, request: AuthorizationRequ
             code_challenge=request.code_challenge,
             scope=SCOPE,
             resource=resource_of(backend.settings),
-            expires_at=datetime.now(UTC) + CODE_LIFE,
+            expires_at=backend.database.now() + CODE_LIFE,
         )
         # Found for as long as the grant lives, so that a second use is noticed whenever it comes.
         await transaction.send(

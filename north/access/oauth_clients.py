@@ -8,11 +8,12 @@ import re
 import time
 from collections import deque
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from urllib.parse import urlsplit
 
 from north.access.redirects import check_redirect, host_of, is_allowed
 from north.db.connect import Row
+from north.db.races import retried
 from north.errors import ClientUnknown, InvalidInput, TooManyAttempts
 from north.memory.backend import Backend
 from north.memory.text import visible
@@ -86,10 +87,11 @@ def documented_client(address: str, name: str | None, redirect_uris: Sequence[st
     return describe_client(address, name, usable, has_secret=False)
 
 
+@retried
 async def register_client(backend: Backend, client: OAuthClient) -> None:
     """Keep a program's description for whenever a lawyer connects it; forget those that nobody ever connected."""
     async with backend.database.tenant(None, None) as transaction:
-        await transaction.send("oauth.forget_unused_clients", created_before=datetime.now(UTC) - UNUSED_LIFE)
+        await transaction.send("oauth.forget_unused_clients", created_before=backend.database.now() - UNUSED_LIFE)
         await transaction.send(
             "oauth.insert_client",
             id=client.id,

@@ -7,15 +7,17 @@ with everything that was issued under it. That holds for a retry, too: there is 
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
 
 from north.access.keys import Found, Kind, find_hash, new_secret
 from north.access.oauth import Use, secret_hash
-from north.errors import NotSignedIn, ProgramNotFound
+from north.db.races import retried
+from north.errors import DatabaseReadOnly, NotSignedIn, ProgramNotFound
 from north.memory.backend import Backend
 from north.model import Caller, ConnectedProgram, Origin
 
@@ -92,9 +94,10 @@ async def renew(backend: Backend, grant: Grant) -> Tokens | None:
     return await _issue(backend, grant, "oauth.rotate", Use.REFRESH, used_hash=grant.refresh_hash)
 
 
+@retried
 async def _issue(backend: Backend, grant: Grant, statement: str, use: Use, **parameters: bytes | None) -> Tokens | None:
     tokens = Tokens(new_secret(ACCESS_PREFIX), new_secret("northrefresh"))
-    now = datetime.now(UTC)
+    now = backend.database.now()
     keys = [
         (secret_hash(backend, Use.ACCESS, tokens.access), now + ACCESS_LIFE),
         (secret_hash(backend, Use.REFRESH, tokens.refresh), now + REFRESH_LIFE),
@@ -120,6 +123,7 @@ async def _issue(backend: Backend, grant: Grant, statement: str, use: Use, **par
     return tokens
 
 
+@retried
 async def _grant(backend: Backend, client_id: str, use: Use, secret: str) -> Grant | None:
     """The grant that a secret leads to, when it is this program's."""
     found = await find_hash(backend.database, Kind.OAUTH, secret_hash(backend, use, secret))
@@ -135,6 +139,7 @@ async def _end_stolen(backend: Backend, grant: Grant, use: Use) -> None:
     await _end(backend, grant.organization_id, grant.user_id, grant.id)
 
 
+@retried
 async def _end(backend: Backend, organization_id: UUID, user_id: UUID, grant_id: UUID) -> bool:
     """End a grant; whether there was a living one. It is locked first, so that nothing is issued meanwhile."""
     async with backend.database.tenant(organization_id, user_id) as transaction:
@@ -150,6 +155,7 @@ async def revoke(backend: Backend, client_id: str, token: str) -> None:
             await _end(backend, grant.organization_id, grant.user_id, grant.id)
 
 
+@retried
 async def connected_programs(backend: Backend, caller: Caller) -> list[ConnectedProgram]:
     """The programs that act for the caller, the newest first."""
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
@@ -182,20 +188,29 @@ async def oauth_caller(backend: Backend, secret: str, origin: Origin) -> Caller:
     client_id = await _admitted(backend, found, found.subject_id)
     if client_id is None:
         raise NotSignedIn
+    with suppress(DatabaseReadOnly):  # a standby lets in whom it knows, and notes nothing
+        await _note_use(backend, found, found.subject_id)
+    backend.turns.remember(secret, found.organization_id)
     return Caller(found.organization_id, found.user_id, origin, client=f"oauth:{client_id}")
 
 
+@retried
 async def _admitted(backend: Backend, found: Found, grant_id: UUID) -> str | None:
-    """The program of a grant, when its lawyer may still come in. The use is noted, at most once a minute here."""
-    now = time.monotonic()
-    due = now - _noted.get(grant_id, float("-inf")) >= NOTE_SECONDS
+    """The program of a grant, when its lawyer may still come in."""
     async with backend.database.tenant(found.organization_id, found.user_id) as transaction:
-        admitted = await transaction.send("oauth.admitted", id=grant_id)
-        if due:
-            if grant_id not in _noted and len(_noted) >= _REMEMBERED_GRANTS:
-                del _noted[next(iter(_noted))]
-            _noted[grant_id] = now
-            await transaction.send("memory.without_waiting_for_disk")
-            await transaction.send("oauth.note_use", id=grant_id)
-    row = await admitted.fetchone()
+        row = await transaction.first("oauth.admitted", id=grant_id)
     return row["client_id"] if row else None
+
+
+@retried
+async def _note_use(backend: Backend, found: Found, grant_id: UUID) -> None:
+    """Note the use of a grant, at most once a minute in this process."""
+    now = time.monotonic()
+    if now - _noted.get(grant_id, float("-inf")) < NOTE_SECONDS:
+        return
+    if grant_id not in _noted and len(_noted) >= _REMEMBERED_GRANTS:
+        del _noted[next(iter(_noted))]
+    _noted[grant_id] = now
+    async with backend.database.tenant(found.organization_id, found.user_id) as transaction:
+        await transaction.send("memory.without_waiting_for_disk")
+        await transaction.send("oauth.note_use", id=grant_id)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from uuid import UUID
 
 from north.access.keys import Kind, admit, key_hash, new_secret
-from north.errors import NotSignedIn, TokenNotFound
+from north.db.races import retried
+from north.errors import DatabaseReadOnly, NotSignedIn, TokenNotFound
 from north.memory.backend import Backend
 from north.memory.input import check_line
 from north.model import Caller, Origin, Token, new_id
@@ -16,6 +18,7 @@ TOUCH_SECONDS = 60.0
 _touched: dict[UUID, float] = {}
 
 
+@retried
 async def create_token(backend: Backend, caller: Caller, name: str) -> tuple[Token, str]:
     """Make a token that acts for the caller until it is deleted.
 
@@ -43,12 +46,14 @@ async def create_token(backend: Backend, caller: Caller, name: str) -> tuple[Tok
     return Token(**row), secret
 
 
+@retried
 async def list_tokens(backend: Backend, caller: Caller) -> list[Token]:
     """The caller's tokens, newest first."""
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
         return [Token(**row) for row in await transaction.fetch("access.tokens")]
 
 
+@retried
 async def delete_token(backend: Backend, caller: Caller, token_id: UUID) -> None:
     """Revoke a token; the next request with it is refused.
 
@@ -74,10 +79,13 @@ async def token_caller(backend: Backend, secret: str, origin: Origin) -> Caller:
     user, found = admitted
     assert found.subject_id is not None
     caller = Caller(user.organization_id, user.id, origin, client=str(found.subject_id))
-    await _touch(backend, caller, found.subject_id)
+    backend.turns.remember(secret, user.organization_id)
+    with suppress(DatabaseReadOnly):  # a standby lets in whom it knows, and notes nothing
+        await _touch(backend, caller, found.subject_id)
     return caller
 
 
+@retried
 async def _touch(backend: Backend, caller: Caller, token_id: UUID) -> None:
     """Note the use of a token, at most once a minute in this process."""
     now = time.monotonic()

@@ -12,7 +12,17 @@ from north import errors
 from north.api.problems import MEDIA_TYPE, status_of, title_of, type_of
 from north.errors import NorthError
 
-ALWAYS = (errors.NotSignedIn, errors.DatabaseUnavailable, errors.InternalError)
+ALWAYS = (
+    errors.NotSignedIn,
+    errors.TooManyRequests,
+    errors.DatabaseUnavailable,
+    errors.DatabaseTooSlow,
+    errors.DatabaseFull,
+    errors.DatabaseReadOnly,
+    errors.DatabaseBusy,
+    errors.OutcomeUnknown,
+    errors.InternalError,
+)
 WITH_BODY = (errors.InvalidInput, errors.BodyNotJson, errors.BodyNotTyped, errors.BodyTooLarge)
 
 DESCRIPTION = """\

@@ -11,9 +11,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from north.api.problems import problem_response, route_of
 from north.api.validation import is_json
-from north.errors import BodyTooLarge, InternalError
+from north.errors import BodyTooLarge, InternalError, TooManyRequests
 from north.logs import fault
 from north.memory.json_body import check_json
+from north.turns import Turns, bearer, in_turn
 
 log = structlog.get_logger(__name__)
 
@@ -47,14 +48,18 @@ class Edge:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                headers = MutableHeaders(scope=message)
+                completed = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
-                    headers.setdefault(name, value)
+                    completed.setdefault(name, value)
             await send(message)
 
         try:
-            limited = receive if _brings_a_file(scope) else _checked(Headers(scope=scope), receive)
-            await self.app(scope, limited, send_completed)
+            headers = Headers(scope=scope)
+            limited = receive if _brings_a_file(scope) else _checked(headers, receive)
+            turns: Turns = scope["app"].state.backend.turns
+            await in_turn(turns, bearer(headers), self.app, scope, limited, send_completed)
+        except TooManyRequests as error:
+            await problem_response(error)(scope, receive, send_completed)
         except Exception as error:
             failure = log_fault(error, Request(scope))
             if not started:

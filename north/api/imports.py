@@ -75,7 +75,7 @@ async def create(
     response: Response,
     backend: Running,
     caller: SignedIn,
-    name: Annotated[str, Query(description=NAME_DESCRIPTION, max_length=500)] = "",
+    name: Annotated[str, Query(description=NAME_DESCRIPTION)] = "",
 ) -> ImportShape:
     """Send an export of ChatGPT, Claude, Claude Code, Copilot or Gemini, or a list of memories, to be read.
 

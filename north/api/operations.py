@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import time
 from http import HTTPStatus
 
 from fastapi import FastAPI
@@ -16,10 +16,29 @@ from north.errors import DatabaseUnavailable
 from north.memory.backend import Backend
 
 READY_SECONDS = 3.0
+ASKED_LATELY_SECONDS = 60.0
+
+
+class Readiness:
+    """Whether this server wants requests, as `/readyz` tells whoever spreads them over several servers."""
+
+    def __init__(self) -> None:
+        self.ending = False
+        self._asked_at = float("-inf")
+
+    def asked(self) -> None:
+        """Note that somebody asks."""
+        self._asked_at = time.monotonic()
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody asked within the last minute, and so will notice when the answer changes."""
+        return time.monotonic() - self._asked_at < ASKED_LATELY_SECONDS
 
 
 def add_operations(app: FastAPI) -> None:
     """Add `/healthz`, `/readyz` and `/metrics` to `app`, which carries the `Backend` in its state, and measure it."""
+    app.state.readiness = Readiness()
     app.add_middleware(Measured)
     app.add_api_route("/healthz", _health, include_in_schema=False)
     app.add_api_route("/readyz", _readiness, include_in_schema=False)
@@ -32,12 +51,13 @@ async def _health() -> Response:
 
 
 async def _readiness(request: Request) -> Response:
-    """The database answers, through the pool and as the role that serves."""
+    """This server is not about to end, and the database answers, through the pool and as the role that serves."""
     backend: Backend = request.app.state.backend
-    try:
-        async with asyncio.timeout(READY_SECONDS), backend.database.tenant(None, None):
-            pass
-    except (DatabaseUnavailable, TimeoutError):
+    readiness: Readiness = request.app.state.readiness
+    readiness.asked()
+    if readiness.ending:
+        return JSONResponse({"status": "ending"}, HTTPStatus.SERVICE_UNAVAILABLE)
+    if not await backend.database.answers(READY_SECONDS):
         return JSONResponse({"status": "database_unavailable"}, HTTPStatus.SERVICE_UNAVAILABLE)
     return JSONResponse({"status": "ready"})
 
@@ -46,8 +66,7 @@ async def _metrics(request: Request) -> Response:
     """What this process counts, and how the jobs stand, which are counted in the database."""
     backend: Backend = request.app.state.backend
     try:
-        async with asyncio.timeout(READY_SECONDS):
-            show_jobs(await standing(backend.database))
-    except (DatabaseUnavailable, TimeoutError):
+        show_jobs(await standing(backend.database) if await backend.database.answers(READY_SECONDS) else [])
+    except DatabaseUnavailable:
         show_jobs([])  # better none than those of a while ago
     return Response(generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})

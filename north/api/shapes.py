@@ -155,7 +155,8 @@ class ImportReportShape(Shape):
     seen: int
     imported: int
     skipped: dict[str, int] = Field(description="How many, by reason.")
-    failed: list[FailedConversationShape]
+    failed: list[FailedConversationShape] = Field(description="The first hundred.")
+    failed_count: int = Field(description="All that failed.")
     memories: int = Field(description="How many memories were saved.")
 
 

@@ -104,7 +104,8 @@ def _wholes(document: str) -> Iterator[str]:
         else:
             yield from ended()
             opens = text.endswith(":") and len(text) <= PREFIX_LIMIT
-            yield from enter(_LINES, _MARKS.sub("", text) if opens else "")
+            if opens or not (headings and headings[-1].level == _LINES and not headings[-1].used):
+                yield from enter(_LINES, _MARKS.sub("", text) if opens else "")
             lines.extend([] if opens else [_MARKS.sub("", text)])
     yield from ended()
     yield from enter(0)

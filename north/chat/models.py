@@ -53,7 +53,7 @@ def failure_of(error: Exception, model: str) -> NorthError:
             return ModelOverLimit(model=model)
         case failures.ModelTimeoutError() | failures.ModelRequestTimeout() | failures.RunTimedOut():
             return ModelTooSlow(model=model)
-        case failures.ModelRequestRejectedError():
+        case failures.ModelRequestRejectedError() | failures.ModelHTTPError(status_code=413):  # too large
             return ModelRejected(model=model, status=getattr(error, "status_code", "rejected"))
         case failures.ModelAPIError(__cause__=ValueError()):  # what came is not JSON
             return ModelConfused(model=model)

@@ -23,6 +23,7 @@ from north.chat.events import TurnEvent
 from north.chat.threads import thread_in, to_message
 from north.chat.turn import HISTORY_MESSAGES, Assistant, Begun, begin, stream_begun, whole
 from north.db.connect import Row, Transaction
+from north.db.races import retried
 from north.errors import ThreadNotPaused
 from north.memory.backend import Backend
 from north.model import Caller, Message, Origin, Thread
@@ -63,9 +64,7 @@ async def resume(assistant: Assistant, caller: Caller, thread_id: UUID, *, appro
         ThreadNotPaused: nothing waits in it.
         Unavailable: the model failed; the thread waits as before.
     """
-    async with assistant.backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
-        thread = await thread_in(transaction, thread_id)
-        rows = await transaction.fetch("threads.messages", thread_id=thread_id, limit=HISTORY_MESSAGES)
+    thread, rows = await _asked(assistant.backend, caller, thread_id)
     asked = next((row for row in reversed(rows) if row["role"] == "user"), None)
     if not thread.paused or asked is None:
         raise ThreadNotPaused
@@ -74,6 +73,14 @@ async def resume(assistant: Assistant, caller: Caller, thread_id: UUID, *, appro
     return await whole(_going_on(assistant, began, approved=approved))
 
 
+@retried
+async def _asked(backend: Backend, caller: Caller, thread_id: UUID) -> tuple[Thread, list[Row]]:
+    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        thread = await thread_in(transaction, thread_id)
+        return thread, await transaction.fetch("threads.messages", thread_id=thread_id, limit=HISTORY_MESSAGES)
+
+
+@retried
 async def waiting_in(backend: Backend, caller: Caller, thread: Thread) -> list[str]:
     """What a thread waits to save, as texts; nothing where it is not paused."""
     if not thread.paused:
@@ -87,9 +94,7 @@ async def waiting_in(backend: Backend, caller: Caller, thread: Thread) -> list[s
 async def _going_on(assistant: Assistant, began: Begun, *, approved: bool) -> AsyncGenerator[TurnEvent, None]:
     """Answer a turn whose thread is paused; when the answer is stored, it is paused no more."""
     caller, thread_id = began.caller, began.thread.id
-    async with assistant.backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
-        row = await transaction.first("paused.waiting", thread_id=thread_id)
-        rows = await transaction.fetch("threads.model_history", thread_id=thread_id, limit=HISTORY_MESSAGES)
+    row, rows = await _held_in(assistant.backend, caller, thread_id)
     if row is None or row["deferred_requests"] is None:
         raise ThreadNotPaused
     requests = _REQUESTS.validate_python(row["deferred_requests"])
@@ -106,6 +111,13 @@ async def _going_on(assistant: Assistant, began: Begun, *, approved: bool) -> As
     async with aclosing(stream_begun(assistant, began)) as events:
         async for event in events:
             yield event
+
+
+@retried
+async def _held_in(backend: Backend, caller: Caller, thread_id: UUID) -> tuple[Row | None, list[Row]]:
+    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        row = await transaction.first("paused.waiting", thread_id=thread_id)
+        return row, await transaction.fetch("threads.model_history", thread_id=thread_id, limit=HISTORY_MESSAGES)
 
 
 def _calls(requests: DeferredToolRequests) -> list[ToolCallPart]:

@@ -7,12 +7,13 @@ from typing import Any
 from uuid import UUID
 
 from north.db.connect import Row, Transaction
+from north.db.races import retried
 from north.errors import ContentEmpty, MessageTooLong, ThreadNotFound
 from north.memory.backend import Backend
 from north.memory.input import check_line, like_patterns
 from north.memory.matters import matter_in
 from north.memory.rows import memories_by_id
-from north.memory.text import check_storable
+from north.memory.text import check_storable, visible
 from north.model import Caller, Matter, Memory, Message, Thread, new_id
 
 MESSAGES_SHOWN = 400
@@ -20,6 +21,7 @@ MESSAGE_LIMIT = 100_000
 TITLE_LIMIT = 120
 
 
+@retried
 async def create_thread(backend: Backend, caller: Caller, matter: str | None, *, incognito: bool = False) -> Thread:
     """Open a thread, on a matter (its id or number) or on none; that is fixed for good.
 
@@ -41,6 +43,7 @@ async def create_thread(backend: Backend, caller: Caller, matter: str | None, *,
         return await thread_in(transaction, thread_id)
 
 
+@retried
 async def list_threads(backend: Backend, caller: Caller, limit: int = 50, query: str | None = None) -> list[Thread]:
     """The lawyer's threads without messages, the last used first; with a query, those whose title has its words."""
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
@@ -48,6 +51,7 @@ async def list_threads(backend: Backend, caller: Caller, limit: int = 50, query:
     return [_to_thread(row) for row in rows]
 
 
+@retried
 async def get_thread(backend: Backend, caller: Caller, thread_id: UUID) -> Thread:
     """A thread with its newest 400 messages, and the memories that each answer saved and used.
 
@@ -64,6 +68,7 @@ async def get_thread(backend: Backend, caller: Caller, thread_id: UUID) -> Threa
     return _to_thread(row, tuple(to_message(message, memories) for message in rows))
 
 
+@retried
 async def get_message(backend: Backend, caller: Caller, thread_id: UUID, message_id: UUID) -> Message:
     """One message of a thread, with the memories that it saved and used.
 
@@ -91,6 +96,7 @@ async def thread_in(transaction: Transaction, thread_id: UUID) -> Thread:
     return _to_thread(row)
 
 
+@retried
 async def rename_thread(backend: Backend, caller: Caller, thread_id: UUID, title: str) -> Thread:
     """Give a thread a title of 1 to 120 characters.
 
@@ -103,6 +109,7 @@ async def rename_thread(backend: Backend, caller: Caller, thread_id: UUID, title
         return await thread_in(transaction, thread_id)
 
 
+@retried
 async def delete_thread(backend: Backend, caller: Caller, thread_id: UUID) -> None:
     """Take a thread out of the list; `restore_thread` puts it back. What was remembered from it stays.
 
@@ -114,6 +121,7 @@ async def delete_thread(backend: Backend, caller: Caller, thread_id: UUID) -> No
         await transaction.send("threads.delete_thread", thread_id=thread_id)
 
 
+@retried
 async def restore_thread(backend: Backend, caller: Caller, thread_id: UUID) -> Thread:
     """Undo the deletion of a thread.
 
@@ -132,7 +140,7 @@ def check_message(text: str) -> str:
         ContentEmpty, ContentNotText, MessageTooLong: it cannot.
     """
     message = text.replace("\r\n", "\n").strip()
-    if not message:
+    if not visible(message[:500]) and not visible(message):
         raise ContentEmpty("The message is empty. Type something and send it again.")
     check_storable(message)
     if len(message) > MESSAGE_LIMIT:

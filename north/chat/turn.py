@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -34,6 +33,7 @@ from north.chat.models import failure_of
 from north.chat.threads import check_message, thread_in, title_of, to_message
 from north.chat.tools import TOOLS, Turn
 from north.db.connect import Transaction
+from north.db.races import retried
 from north.documents.consulting import is_set_up
 from north.errors import NorthError
 from north.memory.backend import Backend
@@ -147,6 +147,12 @@ async def stream_begun(assistant: Assistant, began: Begun) -> AsyncGenerator[Tur
         await asyncio.wait([running])
 
 
+async def turns_ended(seconds: float) -> None:
+    """Wait until what was said in the turns under way is stored, at most so many seconds."""
+    if _turns:
+        await asyncio.wait(_turns, timeout=seconds)
+
+
 def _ended(turn: asyncio.Task[None]) -> None:
     _turns.discard(turn)
     if not turn.cancelled() and (error := turn.exception()):
@@ -172,6 +178,7 @@ class Begun:
     beside: Callable[[Transaction], Awaitable[None]] | None = None
 
 
+@retried
 async def begin(backend: Backend, caller: Caller, thread_id: UUID, text: str) -> Begun:
     """Store what was typed, before anything can fail, and read the thread so far.
 
@@ -189,12 +196,14 @@ async def begin(backend: Backend, caller: Caller, thread_id: UUID, text: str) ->
             message_id = last["id"]
             await transaction.send("threads.set_error", message_id=message_id, error_code=None)
         else:
-            message_id = new_id()
+            message_id = new_id(after=last["id"] if last else None)
             await transaction.send("threads.insert_message", **_message(message_id, thread_id, "user", text))
         await transaction.send("threads.touch", thread_id=thread_id, title=title_of(text))
     acting = replace(caller, origin=Origin.CHAT, thread_id=thread_id, message_id=message_id)
     thread = thread if thread.title else replace(thread, title=title_of(text))
-    return Begun(acting, thread, Message(message_id, "user", text, datetime.now(UTC)), history.replayed(rows), text)
+    return Begun(
+        acting, thread, Message(message_id, "user", text, backend.database.now()), history.replayed(rows), text
+    )
 
 
 async def _run(assistant: Assistant, began: Begun, events: asyncio.Queue[TurnEvent | None]) -> None:
@@ -239,7 +248,7 @@ async def _answer(assistant: Assistant, turn: Turn, began: Begun, said: list[str
         began.prompt,
         message_history=[*began.history, *began.opening],
         deferred_tool_results=began.answers,
-        instructions=instructions_for(began.thread, memory.text, datetime.now(UTC), documents=assistant.documents),
+        instructions=instructions_for(began.thread, memory.text, backend.database.now(), documents=assistant.documents),
         deps=turn,
         usage_limits=UsageLimits(request_limit=REQUESTS_PER_TURN),
     ) as stream:
@@ -264,6 +273,7 @@ def _say(turn: Turn, said: list[str], text: str, *, new_part: bool = False) -> N
     turn.emit(TextDelta(text))
 
 
+@retried
 async def _store(
     turn: Turn,
     text: str,
@@ -272,7 +282,7 @@ async def _store(
     beside: Callable[[Transaction], Awaitable[None]] | None = None,
 ) -> Message:
     """Store the answer with what it did."""
-    caller, message_id = turn.caller, new_id()
+    caller, message_id = turn.caller, new_id(after=turn.caller.message_id)
     assert caller.thread_id is not None
     effects = {
         "saved": [str(memory.id) for memory in turn.saved],
@@ -289,7 +299,7 @@ async def _store(
         if beside:
             await beside(transaction)
     memories = {memory.id: memory for memory in (*turn.recalled, *turn.saved, *turn.forgotten)}
-    return to_message({**row, "effects": effects, "created_at": datetime.now(UTC)}, memories)
+    return to_message({**row, "effects": effects, "created_at": turn.backend.database.now()}, memories)
 
 
 async def _failed(assistant: Assistant, turn: Turn, error: Exception) -> NorthError:
@@ -300,11 +310,16 @@ async def _failed(assistant: Assistant, turn: Turn, error: Exception) -> NorthEr
         failure = failure_of(error, assistant.model)
         expected = isinstance(error, AgentRunError)
         log.warning("turn_failed", code=failure.code, error=type(error).__name__, exc_info=not expected)
-    caller = turn.caller
     with suppress(NorthError):  # the database may be what failed
-        async with turn.backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
-            await transaction.send("threads.set_error", message_id=caller.message_id, error_code=failure.code)
+        await _note_failure(turn, failure)
     return failure
+
+
+@retried
+async def _note_failure(turn: Turn, failure: NorthError) -> None:
+    caller = turn.caller
+    async with turn.backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        await transaction.send("threads.set_error", message_id=caller.message_id, error_code=failure.code)
 
 
 def _message(

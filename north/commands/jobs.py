@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from north.commands.options import DataDir, Json, plain_errors, say, settings_with
+from north.commands.options import DataDir, Json, plain_errors, say, settings_with, show
 from north.commands.place import with_backend
 from north.db.jobs import Job, list_jobs, retry_jobs
 
@@ -23,7 +23,7 @@ def jobs_list(data_dir: DataDir = None, as_json: Json = False) -> None:
         typer.echo(json.dumps([_as_json(job) for job in jobs]))
         return
     for job in jobs:
-        typer.echo(
+        show(
             f"{job.id:>8}  {job.status:<8} {job.task:<14} since {job.since:%Y-%m-%d %H:%M}  "
             f"attempts {job.attempts}  {job.reason or ''}".rstrip()
         )

@@ -12,6 +12,7 @@ import typer
 from pydantic import ValidationError
 
 from north.errors import Misconfigured, NorthError
+from north.logs import printable
 from north.settings import Settings, read_settings
 
 Parameters = ParamSpec("Parameters")
@@ -36,7 +37,7 @@ def plain_errors(command: Callable[Parameters, None]) -> Callable[Parameters, No
         try:
             command(*args, **kwargs)
         except NorthError as error:
-            typer.echo(f"north: {error}", err=True)
+            show(f"north: {error}", err=True)
             raise typer.Exit(1) from None
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
@@ -63,4 +64,9 @@ def _setting(field: str) -> str:
 
 def say(as_json: bool, sentence: str, values: dict[str, object]) -> None:
     """Print a sentence for people, or the values for scripts."""
-    typer.echo(json.dumps(values) if as_json else sentence)
+    show(json.dumps(values) if as_json else sentence)
+
+
+def show(text: str, *, err: bool = False) -> None:
+    """Print `text`, of which nothing can act on the terminal: names and titles come from all kinds of places."""
+    typer.echo(printable(text), err=err)

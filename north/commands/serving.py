@@ -7,14 +7,17 @@ import errno
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
 import typer
 import uvicorn
+from sse_starlette.sse import AppStatus
 
 from north.access.demo import DEMO_FIRMS, seed_demo
+from north.api.operations import Readiness
 from north.app import make_app
 from north.assembly import Place, make_backend, opened
 from north.commands.place import demo_password, prepare, ready_place
@@ -25,7 +28,15 @@ from north.errors import Misconfigured, PortInUse
 from north.settings import Settings
 
 BACKLOG = 512
-DRAIN_SECONDS = 25
+KEEP_ALIVE_SECONDS = 75
+"""How long a connection may be idle: longer than proxies keep theirs, so that none sends into one that just closes."""
+TOLD_SECONDS = 6.0
+"""How long a server that ends still takes requests, so that a balancer which asks every two seconds has been told
+"not ready" three times."""
+LAST_ARRIVALS_SECONDS = 0.3
+"""How long connections made in the last moment have to send their request."""
+DRAIN_SECONDS = 15
+"""How long requests under way have to end, after that."""
 
 
 def listening_socket(settings: Settings) -> socket.socket:
@@ -54,42 +65,73 @@ def listening_socket(settings: Settings) -> socket.socket:
 def serve_on(
     listener: socket.socket, settings: Settings, place: Place, *, worker: bool, ready: Callable[[], None]
 ) -> None:
-    """Serve until SIGINT or SIGTERM; requests under way get 25 seconds to end."""
+    """Serve until SIGINT or SIGTERM; what happens then is told at `_Server.shutdown`."""
+    app = make_app(settings, place, worker=worker)
     config = uvicorn.Config(
-        make_app(settings, place, worker=worker),
+        app,
         access_log=False,  # addresses carry search words
         log_config=None,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=DRAIN_SECONDS,
         server_header=False,
         date_header=True,
-        proxy_headers=False,
+        # Failed logins are counted by network address, and behind a proxy it alone knows whose that is.
+        proxy_headers=True,
+        forwarded_allow_ips=settings.trusted_proxies,
     )
-    server = _Server(config, ready)
+    # By itself the library breaks off every stream as soon as the server is asked to end, in the middle of an answer.
+    AppStatus.enable_automatic_graceful_drain = False
+    server = _Server(config, app.state.readiness, ready)
     server.run(sockets=[listener])
     if not server.started:
         raise typer.Exit(1)
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it is ready."""
+    """A server that says when it is ready, and ends without dropping a request."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, readiness: Readiness, ready: Callable[[], None]) -> None:
         super().__init__(config)
+        self._readiness = readiness
         self._ready = ready
+        self._at_once = False
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop, and at a second Ctrl-C at once.
+        """Stop; at Ctrl-C without telling a balancer first, and at a second one without waiting for anybody.
 
         Unlike uvicorn's own, it does not raise the signal again afterwards: what was asked for has been done, so what
         stands around the server is closed in order, and the exit code is 0.
         """
         self.force_exit = self.force_exit or (self.should_exit and sig == signal.SIGINT)
+        self._at_once = self._at_once or sig == signal.SIGINT
         self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
             self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End in three steps, so that whoever spreads requests over several servers loses none.
+
+        First `/readyz` says no, while requests are still taken, if anybody has asked it lately; replies close their
+        connections from now on. Then nobody can connect any more, and who just has may still send. Then idle
+        connections are closed, and requests under way get `DRAIN_SECONDS`.
+        """
+        self._readiness.ending = True
+        self.server_state.default_headers = [*self.server_state.default_headers, (b"connection", b"close")]
+        if self._readiness.watched:
+            await self._pass(TOLD_SECONDS, lambda: self.force_exit or self._at_once)
+        for server in self.servers:
+            server.close()
+        await self._pass(LAST_ARRIVALS_SECONDS, lambda: self.force_exit)
+        await super().shutdown(sockets)
+
+    async def _pass(self, seconds: float, is_enough: Callable[[], bool]) -> None:
+        """Let time pass, until it is enough."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and not is_enough():  # noqa: ASYNC110 - a signal's handler sets no event
+            await asyncio.sleep(0.05)
 
 
 def up(settings: Settings) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from north.db.connect import Database
+from north.db.races import retried
 from north.errors import IsolationBroken
 
 
@@ -33,6 +34,7 @@ async def check_isolation(database: Database) -> None:
             raise IsolationBroken(reason=f"a transaction {bound} sees rows of another")
 
 
+@retried
 async def _sees_foreign_rows(database: Database, firm: UUID | None) -> bool:
     async with database.tenant(firm, None) as transaction:
         row = await transaction.first("canary.seen")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -12,8 +15,11 @@ from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from north.db.statements import multi_row, statement
-from north.errors import DatabaseUnavailable
+from north.db.connection import NETWORK, ImpatientConnection, failure_of, is_open, lost_contact, set_limits
+from north.db.races import LostRace as LostRace
+from north.db.races import retried as retried
+from north.db.statements import multi_row, statement, writes
+from north.errors import DatabaseUnavailable, OutcomeUnknown
 
 Row = dict[str, Any]
 PARAMETERS_PER_INSERT = 50
@@ -22,17 +28,12 @@ PREPARE_AFTER = 5
 """How often a connection runs a statement before the server keeps its plan."""
 PREPARED_MOST = 200
 """How many plans a connection has kept; a multi-row INSERT counts anew for every number of rows."""
-
-
-class LostRace(Exception):
-    """Another transaction wrote first: a unique index, a serialization failure or a deadlock says so.
-
-    Nothing of this transaction was written; looked at again, the world may give another answer.
-    """
-
-    def __init__(self, constraint: str | None) -> None:
-        self.constraint = constraint
-        super().__init__(constraint)
+POOL_SECONDS = 10.0
+"""How long a transaction waits for a connection, while all are in use or the server is away."""
+RECONNECT_SECONDS = 4.0
+"""How long the pool goes on trying to connect before it starts over: its pauses double, and so stay below two seconds.
+"""
+RENEWED_ONCE_SECONDS = 1.0
 
 
 class Transaction:
@@ -44,10 +45,12 @@ class Transaction:
 
     def __init__(self, connection: AsyncConnection[Row], organization_id: UUID | None, user_id: UUID | None) -> None:
         self.connection = connection
+        self.has_written = False
         self._bound = {"organization_id": organization_id, "user_id": user_id}
 
     async def send(self, name: str, /, **parameters: Any) -> AsyncCursor[Row]:
         """Queue a statement; its result is fetched from the cursor, before or after the transaction's end."""
+        self.has_written = self.has_written or writes(name)
         return await self.connection.execute(statement(name).encode(), {**parameters, **self._bound})
 
     async def fetch(self, name: str, /, **parameters: Any) -> list[Row]:
@@ -60,6 +63,7 @@ class Transaction:
 
     async def insert(self, name: str, rows: Sequence[Mapping[str, Any]], /, **shared: Any) -> list[AsyncCursor[Row]]:
         """Queue a multi-row INSERT; each row is given what is `shared` and the binding's ids."""
+        self.has_written = True
         shared |= self._bound
         size = max(1, (PARAMETERS_PER_INSERT - len(shared)) // len(rows[0])) if rows else 1
         cursors = []
@@ -67,18 +71,6 @@ class Transaction:
             text, parameters = multi_row(name, rows[start : start + size], shared)
             cursors.append(await self.connection.execute(text.encode(), parameters))
         return cursors
-
-
-async def _keep_plans(connection: AsyncConnection[Row]) -> None:
-    """Allow prepared statements on a connection of our own.
-
-    A pooler answers the start of a connection itself, with a process id of its own making, and may give every
-    transaction to another server process, which would not know what was prepared on the one before.
-    """
-    row = await (await connection.execute(statement("tenant.server_process").encode())).fetchone()
-    if row is not None and row["pid"] == connection.info.backend_pid:
-        connection.prepare_threshold = PREPARE_AFTER
-        connection.prepared_max = PREPARED_MOST
 
 
 class Database:
@@ -89,19 +81,21 @@ class Database:
     """
 
     def __init__(self, url: str, *, size: int = 10) -> None:
+        self._read_clock(datetime.now(UTC))
+        self._renewed_at = 0.0
+        self._probe: asyncio.Task[bool] | None = None
         self._pool: AsyncConnectionPool[AsyncConnection[Row]] = AsyncConnectionPool(
             url,
+            connection_class=ImpatientConnection,
             open=False,
             min_size=1,
             max_size=size,
-            timeout=10,
-            configure=_keep_plans,
-            kwargs={
-                "autocommit": True,
-                "prepare_threshold": None,
-                "row_factory": dict_row,
-                "connect_timeout": 5,
-            },
+            timeout=POOL_SECONDS,
+            configure=self._set_up,
+            check=self._check,
+            reconnect_timeout=RECONNECT_SECONDS,
+            reconnect_failed=self._start_over,
+            kwargs={"autocommit": True, "prepare_threshold": None, "row_factory": dict_row, **NETWORK},
             name="north",
         )
 
@@ -112,36 +106,98 @@ class Database:
             DatabaseUnavailable: no connection could be made within ten seconds.
         """
         try:
-            await self._pool.open(wait=True, timeout=10)
+            await self._pool.open(wait=True, timeout=POOL_SECONDS)
         except PoolTimeout as error:
             await self._pool.close()
             raise DatabaseUnavailable from error
 
     async def close(self) -> None:
         """Close every connection."""
+        if self._probe is not None:
+            self._probe.cancel()
         await self._pool.close()
+
+    def now(self) -> datetime:
+        """The time by the database's clock, which all of North's processes share; no round trip.
+
+        It was read when a connection was last made, and is counted on from there, so that it does not jump with the
+        clock of this machine.
+        """
+        return self._clock + timedelta(seconds=time.monotonic() - self._clock_read_at)
+
+    def _read_clock(self, now: datetime) -> None:
+        self._clock, self._clock_read_at = now, time.monotonic()
+
+    async def _set_up(self, connection: AsyncConnection[Row]) -> None:
+        """Set the limits of a new connection of our own, and allow prepared statements on it."""
+        server = await set_limits(connection)
+        self._read_clock(server.now)
+        if server.direct:
+            connection.prepare_threshold = PREPARE_AFTER
+            connection.prepared_max = PREPARED_MOST
+
+    async def _check(self, connection: AsyncConnection[Row]) -> None:
+        """Before a connection is given out: one that the server has closed is none, and so are those beside it."""
+        if is_open(connection):
+            return
+        await connection.close()
+        if time.monotonic() - self._renewed_at > RENEWED_ONCE_SECONDS:
+            self._renewed_at = time.monotonic()
+            await self._pool.drain()
+        raise psycopg.OperationalError("the server has closed the connection")
+
+    async def _start_over(self, pool: AsyncConnectionPool[Any]) -> None:
+        """Begin to connect anew while somebody waits; otherwise the next who comes does."""
+        if pool.get_stats().get("requests_waiting"):
+            await pool.check()
+
+    async def answers(self, seconds: float) -> bool:
+        """Whether the database answers within so many seconds; however many ask, it is asked once at a time."""
+        if self._probe is None or self._probe.done():
+            self._probe = asyncio.create_task(self._answers(), name="north-database-probe")
+        await asyncio.wait(
+            [self._probe], timeout=seconds
+        )  # a question that is cancelled takes longer than one that is not
+        return self._probe.done() and not self._probe.cancelled() and self._probe.result()
+
+    async def _answers(self) -> bool:
+        try:
+            async with self.tenant(None, None):
+                pass
+        except (DatabaseUnavailable, LostRace):
+            return False
+        return True
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[AsyncConnection[Row]]:
-        """A plain connection, bound to nobody: it sees the lookup table and no firm's row."""
+        """A plain connection, bound to nobody: it sees the lookup table and no firm's row.
+
+        Raises:
+            DatabaseUnavailable: the server is away, too slow, full, read-only or out of connections.
+            DatabaseBusy: somebody else held a lock for too long.
+            LostRace: another transaction wrote first; nothing of this one was written.
+        """
         try:
             async with self._pool.connection() as connection:
                 yield connection
-        except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected) as error:
-            raise LostRace(None) from error
-        except (psycopg.OperationalError, PoolTimeout) as error:
-            raise DatabaseUnavailable from error
+        except psycopg.Error as error:
+            failure = failure_of(error)
+            if failure is error:
+                raise
+            raise failure from error
 
     @asynccontextmanager
     async def tenant(self, organization_id: UUID | None, user_id: UUID | None) -> AsyncIterator[Transaction]:
         """A transaction bound to a firm and a lawyer: BEGIN, bind, the caller's statements, COMMIT, pipelined.
 
-        A block that only queues statements costs one round trip, at its end.
+        A block that only queues statements costs one round trip, at its end. One that may lose a race stands in a
+        function that is `retried`.
 
         Raises:
-            DatabaseUnavailable: the server is away, out of connections, or ended the transaction.
-            LostRace: another transaction wrote first; nothing of this one was written.
+            OutcomeUnknown: the connection broke while it committed what it had written.
+            DatabaseUnavailable, DatabaseBusy, LostRace: as `connection` does; nothing was written.
         """
+        committing = False
         try:
             # Not connection.transaction(), which in a pipeline waits for its BEGIN and for its COMMIT. What raises here
             # leaves the transaction open, and the pool's connection rolls it back.
@@ -150,10 +206,14 @@ class Database:
                 await transaction.send("tenant.begin")
                 await transaction.send("tenant.bind")
                 yield transaction
+                committing = transaction.has_written
                 await transaction.send("tenant.commit")
-        except psycopg.errors.UniqueViolation as error:
-            raise LostRace(error.diag.constraint_name) from error
+        except DatabaseUnavailable as error:
+            if committing and lost_contact(error.__cause__):
+                raise OutcomeUnknown from error.__cause__
+            raise
 
+    @retried
     async def admit(self, kind: str, key_hash: bytes) -> tuple[Row, Row] | None:
         """What a key leads to, and the user behind it, in one round trip: the key itself binds the transaction.
 
@@ -169,6 +229,7 @@ class Database:
         key_row, user_row = await found.fetchone(), await user.fetchone()
         return (key_row, user_row) if key_row and user_row else None
 
+    @retried
     async def lookup(self, name: str, /, **parameters: Any) -> list[Row]:
         """Run one statement on the lookup table, outside any firm."""
         async with self.connection() as connection:

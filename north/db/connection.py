@@ -7,6 +7,8 @@ each have a limit, and a connection that the server has closed meanwhile is noti
 from __future__ import annotations
 
 import socket
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeVar
 
 import psycopg
@@ -51,33 +53,45 @@ NETWORK: dict[str, Any] = {
 class ImpatientConnection(AsyncConnection[Any]):
     """A connection that is closed when the server does not answer: `ANSWER_SECONDS` a round trip, whatever it is."""
 
-    async def wait(self, gen: PQGen[Result], interval: float = 0.1, timeout: float | None = None) -> Result:
+    async def wait(
+        self,
+        gen: PQGen[Result],
+        interval: float = 0.1,
+        timeout: float | None = None,  # noqa: ASYNC109 - the driver's own signature
+    ) -> Result:
         """Wait for the server, as the driver does; at the limit, what the server does is unknown for good."""
         try:
             return await super().wait(gen, interval, timeout or ANSWER_SECONDS)
-        except errors._WaitTimeout:
+        except errors._WaitTimeout:  # an OperationalError that has no public name
             self.pgconn.finish()
             raise
 
 
-async def set_limits(connection: AsyncConnection[Any]) -> bool:
+@dataclass(frozen=True, slots=True)
+class Server:
+    """What answers on a new connection: its time, and whether it is one process, with no pooler between."""
+
+    now: datetime
+    direct: bool
+
+
+async def set_limits(connection: AsyncConnection[Any]) -> Server:
     """Give a connection its limits on the server, unless a pooler stands between.
 
     A pooler answers the start of a connection itself, with a process id of its own making, and may give every
     transaction to another server process: what is set on one would bleed into others' transactions.
-
-    Returns:
-        Whether the connection leads to one server process, which will know on the next transaction what it was told.
     """
     async with connection.cursor(row_factory=dict_row) as cursor:
-        row = await (await cursor.execute(statement("tenant.server_process").encode())).fetchone()
-        if row is None or row["pid"] != connection.info.backend_pid:
-            return False
+        row = await (await cursor.execute(statement("tenant.server").encode())).fetchone()
+        assert row is not None
+        server = Server(row["now"], direct=row["pid"] == connection.info.backend_pid)
+        if not server.direct:
+            return server
         limits = {"statement": STATEMENT_SECONDS, "lock": LOCK_SECONDS, "idle": IDLE_SECONDS}
         await cursor.execute(
             statement("tenant.limits").encode(), {name: f"{seconds}s" for name, seconds in limits.items()}
         )
-    return True
+    return server
 
 
 def is_open(connection: AsyncConnection[Any]) -> bool:
@@ -114,15 +128,15 @@ def failure_of(error: psycopg.Error) -> NorthError | LostRace | psycopg.Error:
             return DatabaseFull()
         case errors.ReadOnlySqlTransaction():
             return DatabaseReadOnly()
-        case psycopg.OperationalError() | psycopg.InterfaceError():
+        case psycopg.OperationalError() | errors.IdleInTransactionSessionTimeout() | errors.TransactionTimeout():
             return DatabaseUnavailable()
-        case errors.IdleInTransactionSessionTimeout() | errors.TransactionTimeout():
-            return DatabaseUnavailable()
-    return error
+    return DatabaseUnavailable() if lost_contact(error) else error
 
 
 def lost_contact(error: BaseException | None) -> bool:
     """Whether it is the connection that broke, so that nobody said what became of the statements on it."""
     if not isinstance(error, psycopg.Error):
         return False
-    return error.sqlstate is None or error.sqlstate.startswith("57P")  # the latter: the server shuts down
+    if error.sqlstate is None:  # it does not come from the server; these three come of what it was to be asked
+        return not isinstance(error, psycopg.ProgrammingError | psycopg.DataError | psycopg.NotSupportedError)
+    return error.sqlstate.startswith("57P")  # the server shuts down

@@ -25,7 +25,7 @@ from urllib.parse import quote
 
 import psycopg
 
-from north.db.embedded_account import account_for
+from north.db.embedded_account import Account, account_for
 from north.db.embedded_folder import (
     Credentials,
     Folder,
@@ -44,6 +44,7 @@ from north.db.embedded_process import (
     launch,
     shut_down,
 )
+from north.db.signals import raised_when_terminated, signals_held
 from north.errors import DataFolderUnusable
 
 __all__ = ["Credentials", "EmbeddedServer", "embedded", "read_credentials", "running", "server_url", "start"]
@@ -120,11 +121,12 @@ def running(data_dir: Path) -> EmbeddedServer | None:
 @contextmanager
 def embedded(data_dir: Path) -> Iterator[EmbeddedServer]:
     """The server of a data folder for the length of a command: joined if it runs, else started and stopped."""
-    server = start(data_dir)
-    try:
-        yield server
-    finally:
-        server.stop()
+    with raised_when_terminated():
+        server = start(data_dir)
+        try:
+            yield server
+        finally:
+            server.stop()
 
 
 def server_url(server: EmbeddedServer, role: str, password: str, database: str) -> str:
@@ -158,8 +160,7 @@ def _begin(folder: Folder) -> EmbeddedServer:
     deadline = time.monotonic() + START_SECONDS
     while True:
         said_before = folder.log.stat().st_size if folder.log.exists() else 0
-        process = launch(folder, account)
-        server = _when_ready(folder, password, process, deadline)
+        server = _launched(folder, account, password, deadline)
         if server is not None:
             return server
         said = _log_since(folder, said_before)
@@ -167,6 +168,24 @@ def _begin(folder: Folder) -> EmbeddedServer:
         if "shared memory block" not in said or time.monotonic() > deadline:
             raise failure(folder, f"Postgres did not start (see {folder.log.name})", said)
         time.sleep(0.1)
+
+
+def _launched(folder: Folder, account: Account | None, password: str, deadline: float) -> EmbeddedServer | None:
+    """Launch the server and wait until it answers; None when it ends before that.
+
+    It is ended when the waiting fails or is broken off, in whichever moment that is. One that is only slow, because it
+    recovers from a crash, goes on, so that the next start finds it further.
+    """
+    with signals_held() as release:
+        process = launch(folder, account)
+        try:
+            release()
+            return _when_ready(folder, password, process, deadline)
+        except BaseException:
+            if process is not None:
+                process.send_signal(signal.SIGINT)
+                process.wait()
+            raise
 
 
 def _log_since(folder: Folder, position: int) -> str:
@@ -180,24 +199,17 @@ def _when_ready(
 ) -> EmbeddedServer | None:
     """Wait until the server answers, and take a lease; None when it ends before that.
 
-    `process` is the server when it was launched just now; it is ended when the waiting fails. One that is only
-    slow, because it recovers from a crash, goes on, so that the next start finds it further.
+    `process` is the server when it was launched just now.
     """
-    try:
-        while time.monotonic() < deadline:
-            postmaster = find_postmaster(folder.postgres)
-            if (postmaster is None) if process is None else (process.poll() is not None):
-                return None
-            if postmaster is not None and postmaster.ready and _answers(folder, postmaster, password):
-                lease, owned = _take_lease(folder)
-                where = (postmaster.pid, postmaster.port, postmaster.socket_dir)
-                return EmbeddedServer(folder.path, *where, owned, password, lease, process)
-            time.sleep(0.02)
-    except BaseException:
-        if process is not None:
-            process.send_signal(signal.SIGINT)
-            process.wait()
-        raise
+    while time.monotonic() < deadline:
+        postmaster = find_postmaster(folder.postgres)
+        if (postmaster is None) if process is None else (process.poll() is not None):
+            return None
+        if postmaster is not None and postmaster.ready and _answers(folder, postmaster, password):
+            lease, owned = _take_lease(folder)
+            where = (postmaster.pid, postmaster.port, postmaster.socket_dir)
+            return EmbeddedServer(folder.path, *where, owned, password, lease, process)
+        time.sleep(0.02)
     waited = f"its Postgres was not ready within {START_SECONDS:.0f} seconds. Start again to wait longer"
     raise DataFolderUnusable(path=folder.path, reason=f"{waited}, or see {folder.log.name}.")
 

@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import procrastinate
+import psycopg
+from procrastinate.exceptions import ConnectorException
 from procrastinate.types import JSONValue
+from psycopg import AsyncConnection
 
-from north.db.connect import Database, Transaction
+from north.db.connect import POOL_SECONDS, RECONNECT_SECONDS, Database, Transaction
+from north.db.connection import NETWORK, ImpatientConnection, set_limits
 from north.errors import JobNotFound
 
 LISTED_MOST = 1000
+
+
+async def _set_up(connection: AsyncConnection[Any]) -> None:
+    await set_limits(connection)
+    await connection.commit()
 
 
 class Jobs:
@@ -21,7 +31,14 @@ class Jobs:
     def __init__(self, url: str) -> None:
         self.app = procrastinate.App(
             connector=procrastinate.PsycopgConnector(
-                conninfo=url, min_size=1, max_size=4, kwargs={"prepare_threshold": None}
+                conninfo=url,
+                connection_class=ImpatientConnection,
+                min_size=1,
+                max_size=4,
+                timeout=POOL_SECONDS,
+                configure=_set_up,
+                reconnect_timeout=RECONNECT_SECONDS,
+                kwargs={"prepare_threshold": None, **NETWORK},
             )
         )
 
@@ -37,7 +54,14 @@ class Jobs:
             **arguments: what the task is given.
         """
         task_in_transaction = self.app.configure_task(task, connection=transaction.connection, lock=alone)
-        await task_in_transaction.defer_async(**arguments)
+        try:
+            await task_in_transaction.defer_async(**arguments)
+        except ConnectorException as error:
+            # Often not the job's own: the first answer to be fetched tells how the statements before it went.
+            cause = error.__cause__ or error.__context__
+            if isinstance(cause, psycopg.Error):
+                raise cause from None
+            raise
 
 
 @dataclass(frozen=True, slots=True)

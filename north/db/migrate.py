@@ -38,6 +38,15 @@ class SchemaState:
         return self.revision == self.head
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is found at a URL: the database's name, Postgres's major version, and whether anything was made in it."""
+
+    database: str
+    major: int
+    has_tables: bool
+
+
 def is_connection_string(text: str) -> bool:
     """Whether libpq can read it, as a URL or as `key=value` pairs."""
     try:
@@ -142,6 +151,28 @@ def migrate(owner_url: str, *, application_password: str | None, scheduler_passw
         _run(connection, "setup.share_revision")
         _ensure_job_tables(connection)
         return _state(connection)
+
+
+def look_at(url: str) -> Found:
+    """Look at a database, whatever is in it.
+
+    Raises:
+        DatabaseUnavailable: it cannot be reached.
+    """
+    with _connect(url) as connection:
+        (row,) = _rows(connection, "setup.has_tables")
+        return Found(connection.info.dbname, connection.info.server_version // 10_000, row["has_tables"])
+
+
+def prepare_roles(administrator_url: str, application_password: str | None, scheduler_password: str | None) -> None:
+    """Make the roles that are missing, before what belongs to them is restored; as `migrate` does.
+
+    Raises:
+        DatabaseNotReady: the role may not do what is needed.
+        DatabaseUnavailable: it cannot be reached.
+    """
+    with _connect(administrator_url) as connection, _rights_explained():
+        _ensure_roles(connection, {APPLICATION: application_password, SCHEDULER: scheduler_password})
 
 
 def _connect(url: str) -> Connection:

@@ -12,6 +12,7 @@ import aiosql
 
 QUERIES = Path(__file__).parent / "queries"
 _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
+_WRITES = re.compile(r"^(insert|update|delete)\b", re.MULTILINE)
 _ROW = re.compile(r"\bvalues\s*(\(.*\))", re.IGNORECASE | re.DOTALL)
 
 
@@ -32,7 +33,14 @@ def statement(name: str) -> str:
         text: str = getattr(_file(stem), short).sql
     except (AttributeError, OSError) as error:
         raise LookupError(f"no statement named {name}") from error
-    return "\n".join(line.strip() for line in text.splitlines())  # the driver remembers texts of up to 4 kB
+    lines = (line.strip() for line in text.splitlines())
+    return "\n".join(line for line in lines if not line.startswith("--"))  # the driver remembers texts of up to 4 kB
+
+
+@cache
+def writes(name: str) -> bool:
+    """Whether a statement changes rows, and does not only look at them or lock them."""
+    return _WRITES.search(statement(name)) is not None
 
 
 @cache

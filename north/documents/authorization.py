@@ -6,8 +6,6 @@ import base64
 import hashlib
 import hmac
 import secrets
-import time
-from contextlib import suppress
 
 from north.connectors.netdocuments import NetDocuments
 from north.connectors.netdocuments_oauth import (
@@ -19,7 +17,6 @@ from north.connectors.netdocuments_oauth import (
     http_client,
     registration,
 )
-from north.db.connect import LostRace
 from north.documents.connection import store
 from north.errors import (
     NetDocumentsLinkInvalid,
@@ -72,8 +69,7 @@ async def finish(backend: Backend, caller: Caller, state: str, code: str) -> Non
             account = await NetDocuments(http, known.api_url, _JustGiven(tokens)).account()
         except NorthError:
             account = None  # a connection without a name still reads
-    with suppress(LostRace):  # the lawyer connected twice at the same moment; one connection is enough
-        await store(backend, caller, tokens, account)
+    await store(backend, caller, tokens, account)
 
 
 class _JustGiven:
@@ -95,7 +91,7 @@ def _redirect_uri(backend: Backend) -> str:
 
 def _new_state(backend: Backend, caller: Caller) -> str:
     """Random, dated, and signed for this lawyer: nobody can be made to finish what another began."""
-    body = secrets.token_bytes(_RANDOM_BYTES) + int(time.time()).to_bytes(_TIME_BYTES)
+    body = secrets.token_bytes(_RANDOM_BYTES) + int(backend.database.now().timestamp()).to_bytes(_TIME_BYTES)
     return base64.urlsafe_b64encode(body + _signature(backend, caller, body)).decode().rstrip("=")
 
 
@@ -107,7 +103,7 @@ def _is_valid(backend: Backend, caller: Caller, state: str) -> bool:
     body, signature = raw[: _RANDOM_BYTES + _TIME_BYTES], raw[_RANDOM_BYTES + _TIME_BYTES :]
     if not hmac.compare_digest(signature, _signature(backend, caller, body)):
         return False
-    return 0 <= time.time() - int.from_bytes(body[_RANDOM_BYTES:]) <= STATE_SECONDS
+    return 0 <= backend.database.now().timestamp() - int.from_bytes(body[_RANDOM_BYTES:]) <= STATE_SECONDS
 
 
 def _signature(backend: Backend, caller: Caller, body: bytes) -> bytes:

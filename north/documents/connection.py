@@ -15,6 +15,7 @@ from uuid import UUID
 import structlog
 
 from north.connectors.netdocuments_oauth import GrantRefused, Registration, Tokens, http_client, refresh
+from north.db.races import retried
 from north.documents.sealing import seal, unseal
 from north.errors import NetDocumentsNotConnected, NetDocumentsUnavailable
 from north.memory.backend import Backend
@@ -48,6 +49,7 @@ class _Held:
     tokens: Tokens
 
 
+@retried
 async def connection_of(backend: Backend, caller: Caller) -> Connection | None:
     """The caller's connection, if there is one."""
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
@@ -55,11 +57,10 @@ async def connection_of(backend: Backend, caller: Caller) -> Connection | None:
     return Connection(row["account"], row["created_at"], row["last_used_at"]) if row else None
 
 
+@retried
 async def store(backend: Backend, caller: Caller, tokens: Tokens, account: str | None) -> None:
     """Keep a new authorization; it takes the place of the one before.
-
-    Raises:
-        LostRace: the lawyer connected twice at the same moment, and the other one won.
+    Of two at the same moment, one takes the place of the other.
     """
     connection_id = new_id()
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
@@ -73,6 +74,7 @@ async def store(backend: Backend, caller: Caller, tokens: Tokens, account: str |
         )
 
 
+@retried
 async def disconnect(backend: Backend, caller: Caller) -> None:
     """Revoke the caller's connection and erase its tokens; nothing is read with it from the next call on."""
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
@@ -134,6 +136,7 @@ class LawyersAccess:
             raise NetDocumentsNotConnected  # disconnected meanwhile
         return tokens
 
+    @retried
     async def _held(self, *, touch: bool = False) -> _Held:
         caller = self._caller
         async with self._backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
@@ -148,6 +151,7 @@ class LawyersAccess:
     async def _claim(self, held: _Held) -> bool:
         return await self._run("connections.claim", held, claim=CLAIM)
 
+    @retried
     async def _run(self, statement: str, held: _Held, **parameters: object) -> bool:
         """Run a statement on this version of the connection; whether it was there."""
         caller = self._caller

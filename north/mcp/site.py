@@ -13,18 +13,20 @@ from fastmcp import FastMCP
 from fastmcp.server.http import StarletteWithLifespan
 from mcp.server.transport_security import RequestBodyLimitMiddleware
 from mcp_types import PARSE_ERROR
+from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from north.errors import BodyNotJson
+from north.errors import BodyNotJson, TooManyRequests
 from north.mcp.auth import Bearers
 from north.mcp.oauth_routes import oauth_routes
 from north.mcp.server import make_mcp
 from north.memory.backend import Backend
 from north.memory.json_body import check_json
 from north.settings import Settings
+from north.turns import Turns, bearer, in_turn
 
 PATH = "/mcp"
 BODY_LIMIT = 1_000_000
@@ -57,6 +59,23 @@ class StrictJson:
         await self.app(scope, replay, send)
 
 
+class InTurn:
+    """The endpoint, which serves as many requests of one firm at once as the firm has turns."""
+
+    def __init__(self, app: ASGIApp, turns: Turns) -> None:
+        self.app = app
+        self._turns = turns
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        try:
+            await in_turn(self._turns, bearer(Headers(scope=scope)), self.app, scope, receive, send)
+        except TooManyRequests as error:
+            refusal = {"error": error.code, "error_description": str(error)}
+            retry = {"Retry-After": str(error.detail["seconds"])}
+            await JSONResponse(refusal, HTTPStatus.TOO_MANY_REQUESTS, retry)(scope, receive, send)
+
+
 def over_http(server: FastMCP, settings: Settings) -> StarletteWithLifespan:
     """The server behind Streamable HTTP at `/mcp`; a request by another name, or from another site, is refused."""
     address = urlsplit(settings.address)
@@ -83,7 +102,7 @@ def add_mcp(app: FastAPI, backend: Backend, settings: Settings) -> None:
         settings: where people reach North; a request by another name, or from another site's page, is refused.
     """
     hosted = over_http(make_mcp(backend, auth=Bearers(backend)), settings)
-    app.router.routes.append(Route(PATH, hosted, include_in_schema=False))
+    app.router.routes.append(Route(PATH, InTurn(hosted, backend.turns), include_in_schema=False))
     app.router.routes.extend(oauth_routes(backend))
     outer = app.router.lifespan_context
 

@@ -9,7 +9,9 @@ from north.connectors.embeddings import Embedder
 from north.db.connect import Database
 from north.db.jobs import Jobs
 from north.memory.embedding import Backlog
+from north.memory.sizes import Sizes
 from north.settings import Settings
+from north.turns import Turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,8 @@ class Backend:
     jobs: Jobs
     secret_key: bytes
     settings: Settings
+    sizes: Sizes = field(default_factory=Sizes)
+    turns: Turns = field(default_factory=Turns)
     scheduler_url: str | None = field(default=None, repr=False)
 
     @property

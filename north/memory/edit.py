@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import TypeVar
 from uuid import UUID
 
-from north.db.connect import LostRace, Row, Transaction
+from north.db.connect import Row, Transaction
+from north.db.races import retried
 from north.errors import (
-    DatabaseBusy,
     EditRefusedByRule,
     EditRefusedByWall,
     MemoryDuplicate,
@@ -22,12 +20,10 @@ from north.memory.backend import Backend
 from north.memory.events import tell
 from north.memory.rows import memories_by_id
 from north.memory.rules import describe, forbidding, to_rule
-from north.memory.save import ATTEMPTS, NewRow, write, write_terms
+from north.memory.save import NewRow, write, write_terms
 from north.memory.text import check_content, content_key
 from north.memory.wall import SHARED_SCOPES
 from north.model import Caller, Confidence, Memory, MemoryType, Scope, Status, new_id
-
-Result = TypeVar("Result")
 
 
 async def edit(
@@ -64,11 +60,12 @@ async def edit(
         raise NothingToChange
     text = check_content(content) if content is not None else None
 
+    @retried
     async def once() -> tuple[Memory, bool]:
         async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
             return await edit_in(transaction, backend, caller, memory_id, text, type)
 
-    edited, changed = await _retried(once)
+    edited, changed = await once()
     if changed:
         backend.backlog.add(caller.organization_id, caller.user_id, [(edited.id, edited.content)])
     return edited
@@ -133,6 +130,7 @@ async def archive(backend: Backend, caller: Caller, memory_id: UUID) -> Memory:
         MemoryNotLive: it was edited meanwhile; `current` is the version that stands now.
     """
 
+    @retried
     async def once() -> Memory:
         async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
             row = await _row(transaction, memory_id)
@@ -143,7 +141,7 @@ async def archive(backend: Backend, caller: Caller, memory_id: UUID) -> Memory:
                 await tell(transaction, caller, [("memory_archived", memory_id, {})])
             return await _shown(transaction, caller, memory_id)
 
-    return await _retried(once)
+    return await once()
 
 
 async def restore(backend: Backend, caller: Caller, memory_id: UUID) -> Memory:
@@ -155,6 +153,7 @@ async def restore(backend: Backend, caller: Caller, memory_id: UUID) -> Memory:
         MemoryDuplicate: another live memory says exactly this.
     """
 
+    @retried
     async def once() -> Memory:
         async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
             row = await _row(transaction, memory_id)
@@ -166,7 +165,7 @@ async def restore(backend: Backend, caller: Caller, memory_id: UUID) -> Memory:
             await _restore_row(transaction, caller, row)
             return await _shown(transaction, caller, memory_id)
 
-    return await _retried(once)
+    return await once()
 
 
 async def _restore_row(transaction: Transaction, caller: Caller, row: Row) -> None:
@@ -225,12 +224,3 @@ async def _refuse_duplicate(transaction: Transaction, caller: Caller, old: Row, 
 
 async def _shown(transaction: Transaction, caller: Caller, memory_id: UUID) -> Memory:
     return (await memories_by_id(transaction, caller, [memory_id]))[memory_id]
-
-
-async def _retried(once: Callable[[], Awaitable[Result]]) -> Result:
-    for _ in range(ATTEMPTS):
-        try:
-            return await once()
-        except LostRace:
-            continue
-    raise DatabaseBusy

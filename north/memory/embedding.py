@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
@@ -12,12 +12,14 @@ from uuid import UUID
 import structlog
 
 from north.connectors.embeddings import Embedder, vector_text
-from north.db.connect import Database
+from north.db.connect import Database, Row
+from north.db.races import retried
 from north.errors import DatabaseUnavailable, EmbedderUnavailable
 
 log = structlog.get_logger(__name__)
 
 BATCH = 64
+LAST_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +50,11 @@ class Backlog:
             self._task = asyncio.create_task(self._run(), name="north-embedding-backlog")
 
     async def stop(self) -> None:
-        """Embed what is left, for at most ten seconds, and end the task."""
+        """Embed what is left, for at most five seconds, and end the task."""
         if self._task is None:
             return
         with suppress(TimeoutError):
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(LAST_SECONDS):
                 await self._queue.join()
         self._task.cancel()
         with suppress(asyncio.CancelledError):
@@ -105,14 +107,8 @@ class Backlog:
         vectors = await self._embedder.embed([item.content for item in items])
         texts = {item.memory_id: vector_text(vector) for item, vector in zip(items, vectors, strict=True)}
         for (organization_id, user_id), own in by_lawyer.items():
-            async with self._database.tenant(organization_id, user_id) as transaction:
-                for item in own:
-                    await transaction.send(
-                        "memory.set_embedding",
-                        memory_id=item.memory_id,
-                        vector=texts[item.memory_id],
-                        embedding_model=self._embedder.name,
-                    )
+            own_texts = {item.memory_id: texts[item.memory_id] for item in own}
+            await _store(self._database, organization_id, user_id, own_texts, self._embedder.name)
 
 
 async def embed_stored(
@@ -139,22 +135,32 @@ async def embed_stored(
     """
     count = 0
     while True:
-        async with database.tenant(organization_id, user_id) as transaction:
-            rows = await transaction.fetch(
-                "memory.to_embed",
-                ids=list(ids) if ids is not None else None,
-                embedding_model=embedder.name,
-                limit=BATCH,
-            )
+        rows = await _to_embed(
+            database, organization_id, user_id, list(ids) if ids is not None else None, embedder.name
+        )
         if not rows:
             return count
         vectors = await embedder.embed([row["content"] for row in rows])
-        async with database.tenant(organization_id, user_id) as transaction:
-            for row, vector in zip(rows, vectors, strict=True):
-                await transaction.send(
-                    "memory.set_embedding",
-                    memory_id=row["id"],
-                    vector=vector_text(vector),
-                    embedding_model=embedder.name,
-                )
+        texts = {row["id"]: vector_text(vector) for row, vector in zip(rows, vectors, strict=True)}
+        await _store(database, organization_id, user_id, texts, embedder.name)
         count += len(rows)
+
+
+@retried
+async def _to_embed(
+    database: Database, organization_id: UUID, user_id: UUID, ids: list[UUID] | None, model: str
+) -> list[Row]:
+    async with database.tenant(organization_id, user_id) as transaction:
+        return await transaction.fetch("memory.to_embed", ids=ids, embedding_model=model, limit=BATCH)
+
+
+@retried
+async def _store(
+    database: Database, organization_id: UUID, user_id: UUID, texts: Mapping[UUID, str], model: str
+) -> None:
+    """Store vectors, as Postgres reads them, by the ids of their memories."""
+    async with database.tenant(organization_id, user_id) as transaction:
+        for memory_id in sorted(texts):  # in one order, so that two who store the same do not wait in a circle
+            await transaction.send(
+                "memory.set_embedding", memory_id=memory_id, vector=texts[memory_id], embedding_model=model
+            )

@@ -20,7 +20,7 @@ from north.memory.backend import Backend
 from north.memory.imports import to_import
 from north.memory.lost import Lost
 from north.memory.mining import Finding, update_in
-from north.memory.save import BATCH_LIMIT, checked, save_in
+from north.memory.save import BATCH_LIMIT, save_in
 from north.model import (
     AlreadyKnown,
     Caller,
@@ -231,17 +231,18 @@ async def _save(transaction: Transaction, run: Run, reads: Sequence[Read]) -> li
     drafts: list[tuple[Draft, Fates]] = []
     for read, each in zip(reads, fates, strict=True):
         for finding in read.findings:
-            fate = run.lost.fate(finding, reworded=read.mined) or await update_in(
+            draft, said = finding.draft, finding.said
+            fate = run.lost.fate(draft, said.at, finding.replaces, reworded=read.mined) or await update_in(
                 transaction, run.backend, run.caller, finding, newer
             )
             if fate == "new":
-                drafts.append((checked(finding.draft), each))
+                drafts.append((draft, each))
             else:
                 each[fate] += 1
     brought = [memory.id for memory in newer.values()]
     for start_ in range(0, len(drafts), BATCH_LIMIT):
         batch = drafts[start_ : start_ + BATCH_LIMIT]
-        outcomes = await save_in(transaction, run.backend, run.caller, [draft for draft, _ in batch])
+        outcomes = await save_in(transaction, run.backend, run.caller, [draft for draft, _ in batch], hints=False)
         for (_, each), outcome in zip(batch, outcomes, strict=True):
             match outcome:
                 case Saved():

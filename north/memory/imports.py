@@ -14,7 +14,7 @@ from uuid import UUID
 
 import structlog
 
-from north.db.connect import Row
+from north.db.connect import Row, Transaction
 from north.errors import (
     ImportEmpty,
     ImportEnded,
@@ -36,6 +36,7 @@ IMPORT_LIMIT = 2 * 1024**3
 PIECE = 1024**2
 """The size of what is stored of a file at a time, in bytes; the last piece is smaller."""
 NAME_LIMIT = 200
+UNDONE_AT_ONCE = 2000
 TASK = "import"
 LEFT_ALONE = timedelta(hours=1)
 """An upload of which nothing has come for so long, or an import that nothing has moved, is given up."""
@@ -185,16 +186,25 @@ async def undo_import(backend: Backend, caller: Caller, import_id: UUID) -> Impo
     """
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
         if await transaction.first("imports.mark_undone", import_id=import_id):
-            archived = await transaction.fetch("imports.archive_brought", import_id=import_id)
-            ids = [row["id"] for row in archived]
-            await transaction.send("imports.delete_terms", memory_ids=ids)
-            await tell(transaction, caller, [("import_undone", import_id, {"memories": str(len(ids))})])
+            count = await _archive_brought(transaction, import_id)
+            await tell(transaction, caller, [("import_undone", import_id, {"memories": str(count)})])
         row = await transaction.first("imports.one", import_id=import_id)
     if row is None:
         raise ImportNotFound
     if row["undone_at"] is None:
         raise ImportRunning
     return to_import(row)
+
+
+async def _archive_brought(transaction: Transaction, import_id: UUID) -> int:
+    """Archive it in one transaction, but no more in a statement than one has time for."""
+    brought = [row["memory_id"] for row in await transaction.fetch("imports.brought", import_id=import_id)]
+    count = 0
+    for place in range(0, len(brought), UNDONE_AT_ONCE):
+        rows = await transaction.fetch("imports.archive", memory_ids=brought[place : place + UNDONE_AT_ONCE])
+        await transaction.send("imports.delete_terms", memory_ids=[row["id"] for row in rows])
+        count += len(rows)
+    return count
 
 
 async def give_up_abandoned(backend: Backend, caller: Caller, held: set[str]) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from north.db.connect import Transaction
+from north.db.races import retried
 from north.errors import InvalidInput, MemoryNotFound
 from north.memory.backend import Backend
 from north.memory.input import like_patterns
@@ -41,6 +42,7 @@ class Page:
     next_cursor: str | None
 
 
+@retried
 async def list_memories(
     backend: Backend, caller: Caller, filters: MemoryFilter, cursor: str | None = None, limit: int = 50
 ) -> Page:
@@ -91,6 +93,7 @@ async def narrowing(transaction: Transaction, filters: MemoryFilter) -> dict[str
     }
 
 
+@retried
 async def get_memory(backend: Backend, caller: Caller, memory_id: UUID) -> Memory:
     """One memory, whatever its status.
 

@@ -1,4 +1,4 @@
-"""What a lawyer deleted, or replaced by something else, stays so: an import brings none of it back.
+"""What a lawyer deleted, or replaced by something else, stays so: neither mining nor an import brings it back.
 
 A statement that was said again afterwards is a new one.
 """
@@ -7,17 +7,30 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 from uuid import UUID
 
 from north.db.connect import Row
-from north.memory.mining import SAME_STATEMENT, Finding, Gone, said_by
 from north.memory.terms import terms
 from north.memory.text import content_key
-from north.model import Draft, Scope
+from north.model import Draft, Memory, Scope
 
+SAME_STATEMENT = 0.6
+"""The share of its words from which a draft says what a deleted memory said."""
 _OVERLAP = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A memory that is no longer live, and since when; `deleted` or else replaced."""
+
+    content: str
+    content_key: bytes
+    scope: Scope
+    deleted: bool
+    at: datetime
 
 
 class Lost:
@@ -50,19 +63,23 @@ class Lost:
                 self._by_term[term].append(len(self._deleted))
             self._deleted.append(memory)
 
-    def fate(self, finding: Finding, *, reworded: bool) -> Literal["deleted", "outdated"] | None:
-        """Why a finding is not to be saved; None when nothing speaks against it.
+    def fate(
+        self, draft: Draft, at: datetime, replaces: Memory | None, *, reworded: bool
+    ) -> Literal["deleted", "outdated"] | None:
+        """Why something is not to be saved; None when nothing speaks against it.
 
         Args:
-            finding: what was found, and when it was said.
+            draft: what is to be saved.
+            at: when it was said.
+            replaces: the live memory that it would replace, if any.
             reworded: whether its words are a finder's, so that most of a deleted memory's words mean the same.
         """
-        if finding.replaces is not None and finding.replaces.created_at > finding.said.at:
+        if replaces is not None and replaces.created_at > at:
             return "outdated"
-        lost = list(self._by_key.get(content_key(finding.draft.content), ()))
+        lost = list(self._by_key.get(content_key(draft.content), ()))
         if reworded:
-            lost += self._alike(finding.draft)
-        since = [memory for memory in lost if memory.at > finding.said.at and said_by(finding.draft, memory)]
+            lost += self._alike(draft)
+        since = [memory for memory in lost if memory.at > at and said_by(draft, memory)]
         if any(memory.deleted for memory in since):
             return "deleted"
         return "outdated" if since else None
@@ -72,3 +89,19 @@ class Lost:
         words = set(terms(draft.content))
         shared = Counter(place for word in words for place in self._by_term.get(word, ()))
         return (self._deleted[place] for place, count in shared.items() if count >= SAME_STATEMENT * len(words))
+
+
+def said_by(draft: Draft, memory: Gone) -> bool:
+    """Whether a draft says what a lost memory said: in the same words, or, when it was deleted, in most of them."""
+    if draft.scope is not memory.scope:
+        return False
+    if content_key(draft.content) == memory.content_key:
+        return True
+    if not memory.deleted:
+        return False
+    new, old = set(terms(draft.content)), set(terms(memory.content))
+    return len(new & old) >= SAME_STATEMENT * len(new | old) and _numbers(new) == _numbers(old)
+
+
+def _numbers(words: set[str]) -> set[str]:
+    return {word for word in words if any(map(str.isdigit, word))}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from north.db.connect import LostRace, Transaction
+from north.db.connect import Transaction
+from north.db.races import LostRace, retried
 from north.errors import AlreadyExists, InvalidInput, MatterNotFound
 from north.memory.backend import Backend
 from north.memory.input import check_line, like_patterns
@@ -43,6 +44,7 @@ def check_matter_reference(id_or_number: str) -> str:
         raise MatterNotFound from error
 
 
+@retried
 async def get_matter(backend: Backend, caller: Caller, id_or_number: str) -> Matter:
     """The matter with this id or number.
 
@@ -53,6 +55,7 @@ async def get_matter(backend: Backend, caller: Caller, id_or_number: str) -> Mat
         return await matter_in(transaction, id_or_number)
 
 
+@retried
 async def list_matters(backend: Backend, caller: Caller, query: str | None = None, limit: int = 200) -> list[Matter]:
     """The firm's matters, newest first; with a query, those whose number or name holds each of its words."""
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
@@ -70,6 +73,7 @@ async def create_matter(backend: Backend, caller: Caller, number: str, name: str
     return await add_matter(backend, caller.organization_id, caller.user_id, number, name)
 
 
+@retried
 async def add_matter(backend: Backend, organization_id: UUID, user_id: UUID | None, number: str, name: str) -> Matter:
     """Open a matter for a firm; the operator does so for nobody in particular. Raises as `create_matter`."""
     number = check_line(number, "matter number", NUMBER_LIMIT)
@@ -80,6 +84,8 @@ async def add_matter(backend: Backend, organization_id: UUID, user_id: UUID | No
         async with backend.database.tenant(organization_id, user_id) as transaction:
             row = await transaction.first("matters.insert_matter", id=new_id(), number=number, name=name)
     except LostRace as error:
+        if error.constraint is None:
+            raise
         raise AlreadyExists(what="matter", name=number) from error
     assert row is not None
     return Matter(**row)

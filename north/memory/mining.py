@@ -15,14 +15,15 @@ from functools import partial
 from typing import Literal
 from uuid import UUID
 
-from north.db.connect import LostRace, Row, Transaction
-from north.errors import DatabaseBusy, MemoryDuplicate, MemoryNotFound, MemoryNotLive, Refused
+from north.db.connect import Row, Transaction
+from north.db.races import retried
+from north.errors import MemoryDuplicate, MemoryNotFound, MemoryNotLive, Refused
 from north.memory.backend import Backend
 from north.memory.edit import edit_in
+from north.memory.lost import Gone, said_by
 from north.memory.recall import QUERY_LIMIT, rank_buckets
-from north.memory.save import ATTEMPTS, checked, save_in
-from north.memory.terms import terms
-from north.memory.text import content_key, fold
+from north.memory.save import checked, save_in
+from north.memory.text import fold
 from north.model import AlreadyKnown, Caller, Draft, Matter, Memory, Saved, Scope
 
 WINDOW_CHARACTERS = 200_000
@@ -31,8 +32,6 @@ MESSAGES_READ = 1000
 THREADS_QUEUED = 200
 KNOWN_MOST = 100
 """How many live memories of each bucket the miner is shown, the closest first."""
-SAME_STATEMENT = 0.6
-"""The share of its words from which a draft says what a deleted memory said."""
 
 _FENCED = re.compile(r"^```.*?(?:^```[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
 _QUOTED_LINE = re.compile(r"^ {0,3}>.*$", re.MULTILINE)
@@ -49,17 +48,6 @@ class Said:
     id: UUID
     role: str
     content: str
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Gone:
-    """A memory from this thread that is no longer live, and since when; `deleted` or else replaced."""
-
-    content: str
-    content_key: bytes
-    scope: Scope
-    deleted: bool
     at: datetime
 
 
@@ -113,6 +101,7 @@ async def idle_threads(transaction: Transaction, backend: Backend) -> list[UUID]
     return [row["id"] for row in rows]
 
 
+@retried
 async def read_passage(
     backend: Backend, caller: Caller, thread_id: UUID, window: int = WINDOW_CHARACTERS
 ) -> Passage | None:
@@ -204,22 +193,6 @@ def is_outdated(finding: Finding, gone: Sequence[Gone]) -> bool:
     return any(said_by(finding.draft, memory) for memory in gone if memory.at > finding.said.at)
 
 
-def said_by(draft: Draft, memory: Gone) -> bool:
-    """Whether a draft says what a lost memory said: in the same words, or, when it was deleted, in most of them."""
-    if draft.scope is not memory.scope:
-        return False
-    if content_key(draft.content) == memory.content_key:
-        return True
-    if not memory.deleted:
-        return False
-    new, old = set(terms(draft.content)), set(terms(memory.content))
-    return len(new & old) >= SAME_STATEMENT * len(new | old) and _numbers(new) == _numbers(old)
-
-
-def _numbers(words: set[str]) -> set[str]:
-    return {word for word in words if any(map(str.isdigit, word))}
-
-
 # --- keeping ------------------------------------------------------------------------------------------------
 
 
@@ -239,19 +212,15 @@ async def keep(backend: Backend, caller: Caller, passage: Passage, findings: Seq
         InvalidInput: a draft cannot be stored; nothing was written.
         DatabaseBusy, DatabaseUnavailable: nothing was written.
     """
-    for _ in range(ATTEMPTS):
-        try:
-            done = await _keep_once(backend, caller, passage, findings)
-        except LostRace:
-            continue
-        if done is None:
-            return None
-        kept, written = done
-        backend.backlog.add(caller.organization_id, caller.user_id, [(each.id, each.content) for each in written])
-        return kept
-    raise DatabaseBusy
+    done = await _keep_once(backend, caller, passage, findings)
+    if done is None:
+        return None
+    kept, written = done
+    backend.backlog.add(caller.organization_id, caller.user_id, [(each.id, each.content) for each in written])
+    return kept
 
 
+@retried
 async def _keep_once(
     backend: Backend, caller: Caller, passage: Passage, findings: Sequence[Finding]
 ) -> tuple[Kept, list[Memory]] | None:

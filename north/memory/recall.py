@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import dataclass
 from uuid import UUID
 
 import structlog
+from psycopg import AsyncCursor
 
 from north.connectors.embeddings import vector_text
-from north.db.connect import Row
-from north.errors import EmbedderUnavailable, InvalidInput, MatterNotFound
+from north.db.connect import Row, Transaction
+from north.db.races import retried
+from north.errors import DatabaseReadOnly, EmbedderUnavailable, InvalidInput, MatterNotFound
 from north.memory.backend import Backend
+from north.memory.buckets import ask, make_question, matter_bucket, own_bucket
 from north.memory.fence import fence
 from north.memory.matters import check_matter_reference, id_in
-from north.memory.ranking import RECENCY_HALF_LIFE_DAYS, STANDING_TYPES, WEIGHTS, Weights
+from north.memory.ranking import WEIGHTS, Weights
 from north.memory.rows import to_memory
-from north.memory.terms import query_terms
 from north.model import Caller, Memory, Origin, Recall, Recalled, Scope, new_id
 
 log = structlog.get_logger(__name__)
@@ -31,6 +34,8 @@ QUERY_LIMIT = 10_000
 CHARACTERS_PER_TOKEN = 4
 LINE_OVERHEAD_TOKENS = 25
 """The id, type and date of a memory's line in the fence."""
+STILL_LIVE = dict.fromkeys(("superseded_at", "archived_at", "archived_by_id", "archived_by_name"))
+"""What is known of a recalled memory without reading it."""
 FRESH_VECTOR_SECONDS = 0.25
 """How long a recall waits for the vectors of what was saved a moment before."""
 
@@ -115,6 +120,7 @@ def _within(budget: int, hits: Sequence[Recalled]) -> set[UUID]:
     return chosen
 
 
+@retried
 async def rank_buckets(
     backend: Backend, caller: Caller, query: str, matter: str | None, limit: int, weights: Weights = WEIGHTS
 ) -> Recall:
@@ -123,30 +129,26 @@ async def rank_buckets(
     vector, _ = await asyncio.gather(
         query_vector(backend, query), backend.backlog.settled(caller.organization_id, FRESH_VECTOR_SECONDS)
     )
-    place = {"matter": reference, "matter_id": id_in(reference) if reference else None}
+    question = make_question(query, vector, backend.embedder.name, weights, limit)
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
-        found = await transaction.send("matters.find", **place) if reference else None
+        found = await _find(transaction, reference) if reference else None
         await transaction.send("recall.keep_plan")
-        best = await transaction.send(
-            "recall.buckets",
-            **place,
-            **asdict(weights),
-            terms=query_terms(query),
-            query_vector=vector,
-            embedding_model=backend.embedder.name,
-            half_life_days=RECENCY_HALF_LIFE_DAYS,
-            standing_types=list(STANDING_TYPES),
-            limit=limit,
+        own = await ask(transaction, backend.sizes, own_bucket(caller), question)
+        shared = (
+            await ask(transaction, backend.sizes, matter_bucket(caller, reference), question) if reference else None
         )
-    row = await found.fetchone() if found else None
-    if reference and row is None:
+    place = await found.fetchone() if found else None
+    if reference and place is None:
         raise MatterNotFound
-    hits = [_recalled(row, caller) for row in await best.fetchall()]
     return Recall(
-        personal=tuple(hit for hit in hits if hit.memory.scope is Scope.USER_PRIVATE),
-        matter=tuple(hit for hit in hits if hit.memory.scope is Scope.MATTER),
-        matter_number=row["number"] if row else None,
+        personal=tuple(_recalled(row, None, caller) for row in await own.rows(backend.sizes)),
+        matter=tuple(_recalled(row, place, caller) for row in await shared.rows(backend.sizes)) if shared else (),
+        matter_number=place["number"] if place else None,
     )
+
+
+async def _find(transaction: Transaction, reference: str) -> AsyncCursor[Row]:
+    return await transaction.send("matters.find", matter=reference, matter_id=id_in(reference))
 
 
 async def query_vector(backend: Backend, query: str) -> str | None:
@@ -161,16 +163,22 @@ async def query_vector(backend: Backend, query: str) -> str | None:
     return vector_text(vector)
 
 
-def _recalled(row: Row, caller: Caller) -> Recalled:
-    return Recalled(to_memory(row, caller), row["score"], row["cosine"])
+def _recalled(row: Row, place: Row | None, caller: Caller) -> Recalled:
+    matter = {f"matter_{name}": place[name] if place else None for name in ("id", "number", "name")}
+    return Recalled(to_memory({**row, **matter, **STILL_LIVE}, caller), row["score"], row["cosine"])
 
 
 async def note_uses(
     backend: Backend, caller: Caller, memories: Sequence[Memory], message_id: UUID | None = None
 ) -> None:
-    """Note that these memories were shown to the caller, in which turn."""
-    if not memories:
-        return
+    """Note that these memories were shown to the caller, in which turn; a database that takes no changes notes none."""
+    if memories:
+        with suppress(DatabaseReadOnly):
+            await _note_uses(backend, caller, memories, message_id)
+
+
+@retried
+async def _note_uses(backend: Backend, caller: Caller, memories: Sequence[Memory], message_id: UUID | None) -> None:
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
         await transaction.send("memory.without_waiting_for_disk")
         for scope in {memory.scope for memory in memories}:

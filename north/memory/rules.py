@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
+from north.db.races import retried
 from north.errors import RuleActionUnknown, RuleNotFound
 from north.memory.backend import Backend
 from north.memory.input import check_line
@@ -33,12 +34,14 @@ def _forbids(rule: Rule, scope: Scope, type: MemoryType, content: str) -> bool:
     )
 
 
+@retried
 async def list_rules(backend: Backend, caller: Caller) -> list[Rule]:
     """The lawyer's rules, newest first, each with how many captures it has refused."""
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
         return [to_rule(row) for row in await transaction.fetch("rules.listed")]
 
 
+@retried
 async def create_rule(
     backend: Backend,
     caller: Caller,
@@ -79,6 +82,7 @@ async def create_rule(
     return to_rule(row)
 
 
+@retried
 async def delete_rule(backend: Backend, caller: Caller, rule_id: UUID) -> None:
     """Delete one of the lawyer's rules; the next save is free of it.
 

@@ -12,9 +12,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from north.db.connect import LostRace, Transaction
+from north.db.connect import Transaction
+from north.db.races import retried
 from north.errors import (
-    DatabaseBusy,
     InvalidInput,
     MatterNotAllowed,
     MatterNotFound,
@@ -51,7 +51,6 @@ from north.model import (
 )
 
 BATCH_LIMIT = 500
-ATTEMPTS = 4
 EVIDENCE_LIMIT = 10_000
 LABEL_LIMIT = 300
 
@@ -103,15 +102,10 @@ async def save(
         raise InvalidInput(reason=f"send 1 to {BATCH_LIMIT} memories at a time")
     drafts = [checked(draft) for draft in drafts]
     receipt = receipts.make(idempotency_key, drafts)
-    for _ in range(ATTEMPTS):
-        try:
-            outcomes = await _save_once(backend, caller, drafts, receipt)
-        except LostRace:
-            continue  # somebody saved the same a moment earlier: look again
-        saved = [(outcome.memory.id, outcome.memory.content) for outcome in outcomes if isinstance(outcome, Saved)]
-        backend.backlog.add(caller.organization_id, caller.user_id, saved)
-        return outcomes
-    raise DatabaseBusy
+    outcomes = await _save_once(backend, caller, drafts, receipt)
+    saved = [(outcome.memory.id, outcome.memory.content) for outcome in outcomes if isinstance(outcome, Saved)]
+    backend.backlog.add(caller.organization_id, caller.user_id, saved)
+    return outcomes
 
 
 def checked(draft: Draft) -> Draft:
@@ -137,6 +131,7 @@ def checked(draft: Draft) -> Draft:
     )
 
 
+@retried
 async def _save_once(
     backend: Backend, caller: Caller, drafts: Sequence[Draft], receipt: receipts.Receipt | None
 ) -> list[Outcome]:
@@ -150,9 +145,14 @@ async def save_in(
     caller: Caller,
     drafts: Sequence[Draft],
     receipt: receipts.Receipt | None = None,
+    *,
+    hints: bool = True,
 ) -> list[Outcome]:
-    """Save in a transaction that holds more than the save; checking and trying again are up to the caller."""
-    world = await _look(transaction, backend, caller, drafts, receipt)
+    """Save in a transaction that holds more than the save; checking and trying again are up to the caller.
+
+    Without `hints` no memories with similar words are looked for, which is most of the time that many drafts take.
+    """
+    world = await _look(transaction, backend, caller, drafts, receipt, hints=hints)
     if world.first_outcome is not None:
         return await receipts.replay(transaction, caller, world.first_outcome)
     plans = _decide(caller, drafts, world)
@@ -186,6 +186,8 @@ async def _look(
     caller: Caller,
     drafts: Sequence[Draft],
     receipt: receipts.Receipt | None,
+    *,
+    hints: bool,
 ) -> _World:
     """Read everything that the decision needs, in one round trip."""
     writer = await transaction.send("memory.writer")
@@ -194,7 +196,7 @@ async def _look(
     barred = await wall.ask(transaction, backend, caller, shared=shared)
     keys = [content_key(draft.content) for draft in drafts]
     twins = await transaction.send("memory.live_twins", content_keys=keys)
-    hints = [await similar.ask(transaction, caller, draft) for draft in drafts]
+    similars = [await similar.ask(transaction, caller, draft) for draft in drafts] if hints else []
     names = {draft.matter for draft in drafts if draft.matter}
     matters = {name: await transaction.send("matters.find", matter=name, matter_id=id_in(name)) for name in names}
     first = await receipts.ask(transaction, receipt) if receipt else None
@@ -211,7 +213,7 @@ async def _look(
             (row["content_key"], Scope(row["scope"]), row["target_user_id"], row["target_matter_id"]): row["id"]
             for row in await twins.fetchall()
         },
-        hints=[await similar.answer(cursor) for cursor in hints],
+        hints=[await similar.answer(cursor) for cursor in similars] if hints else [[] for _ in drafts],
         first_outcome=await receipts.answer(first, receipt) if first and receipt else None,
     )
 

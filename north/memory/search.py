@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from north.db.races import retried
 from north.errors import InvalidInput
 from north.memory.backend import Backend
 from north.memory.input import like_patterns
@@ -23,6 +24,7 @@ class Found(Page):
     worded: int = 0
 
 
+@retried
 async def search_memories(
     backend: Backend, caller: Caller, filters: MemoryFilter, cursor: str | None = None, limit: int = 50
 ) -> Found:

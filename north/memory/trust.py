@@ -9,7 +9,8 @@ from uuid import UUID
 
 import structlog
 
-from north.db.connect import Database, LostRace, Row, Transaction
+from north.db.connect import Database, Row, Transaction
+from north.db.races import retried
 from north.errors import SweepNotConfigured
 from north.memory.rules import NEVER_REMEMBER
 from north.model import MemoryType, Scope, new_id
@@ -122,6 +123,7 @@ async def _firms(database: Database) -> list[UUID]:
     return [row["firm_id"] for row in await database.lookup("trust.firms")]
 
 
+@retried
 async def _lawyers(database: Database, organization_id: UUID) -> list[UUID]:
     async with database.tenant(organization_id, None) as transaction:
         return [row["id"] for row in await transaction.fetch("trust.lawyers")]
@@ -130,12 +132,17 @@ async def _lawyers(database: Database, organization_id: UUID) -> list[UUID]:
 async def _sweep_lawyer(
     database: Database, organization_id: UUID, user_id: UUID, *, dry_run: bool
 ) -> list[WrittenRule]:
-    async with database.tenant(organization_id, user_id) as transaction:
-        poor = await _poor(transaction)
+    poor = await _poor_of(database, organization_id, user_id)
     if dry_run:
         return [WrittenRule(organization_id, user_id, each, None) for each in poor]
     written = [await _write(database, organization_id, user_id, each) for each in poor]
     return [rule for rule in written if rule]
+
+
+@retried
+async def _poor_of(database: Database, organization_id: UUID, user_id: UUID) -> list[KeepRate]:
+    async with database.tenant(organization_id, user_id) as transaction:
+        return await _poor(transaction)
 
 
 async def _poor(transaction: Transaction) -> list[KeepRate]:
@@ -144,19 +151,17 @@ async def _poor(transaction: Transaction) -> list[KeepRate]:
     return [rate for rate in rates if rate.calls_for_a_rule]
 
 
+@retried
 async def _write(database: Database, organization_id: UUID, user_id: UUID, seen: KeepRate) -> WrittenRule | None:
     """The rule and its ledger row, unless another sweep or the lawyer was faster."""
-    try:
-        async with database.tenant(organization_id, user_id) as transaction:
-            await transaction.send("trust.lock_bucket", scope=seen.scope, type=seen.type)
-            again = [rate for rate in await _poor(transaction) if (rate.scope, rate.type) == (seen.scope, seen.type)]
-            if not again:
-                return None
-            rule = WrittenRule(organization_id, user_id, again[0], new_id())
-            await _insert(transaction, rule)
-            return rule
-    except LostRace:
-        return None  # the next sweep looks again
+    async with database.tenant(organization_id, user_id) as transaction:
+        await transaction.send("trust.lock_bucket", scope=seen.scope, type=seen.type)
+        again = [rate for rate in await _poor(transaction) if (rate.scope, rate.type) == (seen.scope, seen.type)]
+        if not again:
+            return None
+        rule = WrittenRule(organization_id, user_id, again[0], new_id())
+        await _insert(transaction, rule)
+        return rule
 
 
 async def _insert(transaction: Transaction, rule: WrittenRule) -> None:

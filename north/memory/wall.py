@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from psycopg import AsyncCursor
 
 from north.db.connect import Row, Transaction
+from north.db.races import retried
 from north.errors import SessionUnknown, WalledSourceUnknown
 from north.memory.backend import Backend
 from north.model import Caller, Scope, new_id
@@ -104,6 +105,7 @@ async def answer(cursor: AsyncCursor[Row]) -> str | None:
     return source_name(row["source"]) if row else None
 
 
+@retried
 async def record_consultation(backend: Backend, caller: Caller, source: str) -> None:
     """Record that the caller's session has read from a walled source, before what it read is handed over.
 

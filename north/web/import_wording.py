@@ -9,19 +9,24 @@ UNDER_WAY = frozenset({ImportStatus.QUEUED, ImportStatus.RUNNING})
 STATES = {
     ImportStatus.QUEUED: "waiting to be read",
     ImportStatus.RUNNING: "being read",
-    ImportStatus.FINISHED: "read",
-    ImportStatus.FAILED: "not read",
+    ImportStatus.FINISHED: "finished",
+    ImportStatus.FAILED: "failed",
     ImportStatus.CANCELLED: "cancelled",
 }
 
 SKIPPED = {
-    "imported_before": ("was imported before", "were imported before"),
+    "already_imported": ("was imported before", "were imported before"),
+    "already_known": ("was known already", "were known already"),
+    "changed_by_you": ("was changed by you since", "were changed by you since"),
+    "deleted_by_you": ("was deleted by you before", "were deleted by you before"),
     "do_not_remember": ("was marked not to be remembered", "were marked not to be remembered"),
-    "empty": ("was empty", "were empty"),
+    "empty": ("holds nothing that you said", "hold nothing that you said"),
+    "refused_by_rule": ("is refused by your rules", "are refused by your rules"),
+    "repeated": ("stands there more than once", "stand there more than once"),
 }
 """Why something was left out: of one, and of several."""
 
-SKIPPED_OTHERWISE = "were left out ({reason})"
+SKIPPED_OTHERWISE = "left out as “{reason}”"
 
 
 def is_under_way(brought: Import) -> bool:
@@ -49,7 +54,7 @@ def report_in_words(report: ImportReport) -> str:
 
 def _skipped(skipped: dict[str, int]) -> str:
     reasons = ", ".join(_reason(reason, count) for reason, count in sorted(skipped.items(), key=_most_first))
-    return f"{sum(skipped.values()):,} skipped — {reasons} —"
+    return f"{sum(skipped.values()):,} skipped ({reasons})"
 
 
 def _most_first(of: tuple[str, int]) -> tuple[int, str]:

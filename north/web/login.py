@@ -9,10 +9,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from north.access.login import log_in, log_out, session_user
-from north.errors import LoginFailed, TooManyAttempts
+from north.errors import LoginFailed, TooManyLogins
 from north.web.error_pages import status_of
 from north.web.pages import local_address, render, see_other
-from north.web.sessions import SESSION_COOKIE, PageRoute, RunningBackend, clear_session, set_session
+from north.web.security import SESSION_COOKIE
+from north.web.sessions import PageRoute, RunningBackend, clear_session, set_session
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -39,9 +40,12 @@ async def login(
     """Open a session. Every login opens a new one, so that nobody can prepare it for somebody else."""
     afterwards = local_address(next, AFTERWARDS)
     try:
-        _, secret = await log_in(backend, email, password)
-    except (LoginFailed, TooManyAttempts) as error:
-        return render(request, "login.html", status_of(error), error=str(error), email=email, next=afterwards)
+        _, secret = await log_in(backend, email, password, request.client.host if request.client else None)
+    except (LoginFailed, TooManyLogins) as error:
+        page = render(request, "login.html", status_of(error), error=str(error), email=email, next=afterwards)
+        if isinstance(error, TooManyLogins):
+            page.headers["Retry-After"] = str(error.detail["seconds"])
+        return page
     response = see_other(afterwards)
     await _end_session(request, backend)
     set_session(response, secret, backend)

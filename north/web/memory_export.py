@@ -18,6 +18,7 @@ from north.errors import MatterNotFound
 from north.memory.backend import Backend
 from north.memory.listing import PAGE_LIMIT, MemoryFilter, list_memories
 from north.memory.search import search_memories
+from north.memory.text import visible
 from north.model import Caller, Memory
 from north.web.memory_pages import MEMORIES, Filters
 from north.web.sessions import CurrentUser, PageRoute, RunningBackend, settings_caller
@@ -25,9 +26,10 @@ from north.web.wording import TYPE_WORDS, scope_in_words
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
-_FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
-"""What a spreadsheet takes for a formula, also behind white space and in full width (OWASP, "CSV injection")."""
+_FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@|%]|[\t\r\n]")
+"""What some spreadsheet or other takes for a formula, also behind white space (OWASP, "CSV injection")."""
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|~&!])|^(\s*(?:\d+(?=[.)])|(?=[-+=])))", re.MULTILINE)
+_LOOKED_AT = 200
 COLUMNS = (
     "id", "content", "type", "scope", "matter", "matter_name", "confidence", "origin", "source", "captured_by",
     "created_at", "uses", "last_used_at",
@@ -68,7 +70,8 @@ def as_csv(memories: Iterable[Memory], first: bool) -> str:
 
 def _cell(value: Any) -> str:
     text = "" if value is None else str(value)
-    return f"'{text}" if _FORMULA.match(text) else text
+    # Some drop what nobody sees before they look, and take other widths of a sign for the sign.
+    return f"'{text}" if _FORMULA.match(text) or _FORMULA.match(visible(text[:_LOOKED_AT])) else text
 
 
 def as_markdown(memories: Iterable[Memory], first: bool) -> str:

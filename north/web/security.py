@@ -8,7 +8,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from north.errors import BodyTooLarge, CrossSiteRequest
+from north.errors import CrossSiteRequest, TooManyRequests
+from north.turns import Turns, in_turn
 from north.web.error_pages import error_page
 
 OTHER_SURFACES = (
@@ -18,14 +19,10 @@ OTHER_SURFACES = (
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
+SESSION_COOKIE = "north_session"
+
 POPUP_PAGES = frozenset({"/authorize", "/login"})
 """Pages that a program may open in a window of its own, which has to find its opener again when it is led back."""
-
-BODY_LIMIT = 1_000_000
-"""The largest form, in bytes; a message of a chat is a tenth of it."""
-
-TAKES_FILES = "/settings/import"
-"""The one page whose forms bring a file, which it reads piece by piece and with a limit of its own."""
 
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
@@ -71,7 +68,7 @@ def _origin_of(address: str) -> str:
 
 
 class PageSecurity:
-    """Middleware that refuses cross-site writes and endless forms to the pages and completes the headers of their replies."""
+    """Middleware that refuses cross-site writes to the pages and completes the headers of their replies."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -93,32 +90,13 @@ class PageSecurity:
         request = Request(scope)
         if request.method not in SAFE_METHODS and is_cross_site(request.headers, _address(scope)):
             await error_page(request, CrossSiteRequest())(scope, receive, send_with_headers)
-        elif scope["path"] == TAKES_FILES:
-            await self.app(scope, receive, send_with_headers)
-        elif _announced(request.headers) > BODY_LIMIT:
-            await error_page(request, BodyTooLarge(limit=BODY_LIMIT))(scope, receive, send_with_headers)
-        else:
-            await self.app(scope, _limited(receive), send_with_headers)
-
-
-def _announced(headers: Headers) -> int:
-    length = headers.get("content-length", "")
-    return int(length) if length.isdecimal() else 0
-
-
-def _limited(receive: Receive) -> Receive:
-    """`receive`, which refuses a body of unannounced length once it is too large."""
-    size = 0
-
-    async def receive_limited() -> Message:
-        nonlocal size
-        message = await receive()
-        size += len(message.get("body", b""))
-        if size > BODY_LIMIT:
-            raise BodyTooLarge(limit=BODY_LIMIT)
-        return message
-
-    return receive_limited
+            return
+        try:
+            await in_turn(_turns(scope), _session(request), self.app, scope, receive, send_with_headers)
+        except TooManyRequests as error:
+            page = error_page(request, error)
+            page.headers["Retry-After"] = str(error.detail["seconds"])
+            await page(scope, receive, send_with_headers)
 
 
 def complete_headers(headers: MutableHeaders, https: bool) -> None:
@@ -135,6 +113,16 @@ def policy_with_form_target(target: str) -> str:
     Chromium holds a redirect after a form to `form-action` too.
     """
     return CONTENT_POLICY.replace("form-action 'self'", f"form-action 'self' {target}")
+
+
+def _session(request: Request) -> str | None:
+    """Whose turn a page takes; what every page carries, such as its script, takes none."""
+    return None if request.url.path.startswith("/static/") else request.cookies.get(SESSION_COOKIE)
+
+
+def _turns(scope: Scope) -> Turns:
+    turns: Turns = scope["app"].state.backend.turns
+    return turns
 
 
 def _address(scope: Scope) -> str:

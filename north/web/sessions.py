@@ -17,9 +17,7 @@ from north.errors import NorthError, NotSignedIn
 from north.memory.backend import Backend
 from north.model import Caller, Origin, User
 from north.web.error_pages import error_page, invalid_page, login_needed
-
-SESSION_COOKIE = "north_session"
-
+from north.web.security import SESSION_COOKIE as SESSION_COOKIE
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 

@@ -12,7 +12,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from north.errors import NorthError
 from north.web import (
     assets,
     chat_pages,
@@ -29,7 +28,8 @@ from north.web import (
     settings_pages,
     thread_pages,
 )
-from north.web.error_pages import NO_SUCH_PAGE, SOMETHING_WRONG, UNREADABLE, error_page, failure
+from north.web.error_pages import NO_SUCH_PAGE, SOMETHING_WRONG, UNREADABLE, failure
+from north.web.forms import PlainForms
 from north.web.security import PageSecurity, complete_headers, is_page
 
 Handler = Callable[[Request, Exception], Awaitable[Response]]
@@ -57,6 +57,7 @@ def add_web(app: FastAPI) -> None:
         settings_pages,
     ):
         app.include_router(part.router)
+    app.add_middleware(PlainForms)
     app.add_middleware(PageSecurity)
     others = cast(Handler, app.exception_handlers[HTTPException])
     app.add_exception_handler(HTTPException, _for_pages(_http_failure, others))
@@ -72,8 +73,6 @@ def _for_pages(ours: Handler, others: Handler) -> Any:
 
 
 async def _http_failure(request: Request, error: Exception) -> Response:
-    if isinstance(error.__cause__, NorthError):  # a form was refused while the framework read it
-        return error_page(request, error.__cause__)
     status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.INTERNAL_SERVER_ERROR
     messages = {HTTPStatus.NOT_FOUND: NO_SUCH_PAGE, HTTPStatus.METHOD_NOT_ALLOWED: NO_SUCH_PAGE}
     messages[HTTPStatus.BAD_REQUEST] = UNREADABLE

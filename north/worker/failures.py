@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
@@ -31,16 +31,23 @@ Middleware = Callable[[Callable[[], Awaitable[Any]], JobContext, Worker], Awaita
 
 
 class Patience(BaseRetryStrategy):
-    """Tries again after 2, 4, 8 … seconds, and at most half an hour, as often as the kind of failure is worth it."""
+    """Tries again after 2, 4, 8 … seconds, and at most half an hour, as often as the kind of failure is worth it.
+
+    `clock` gives the time by the database's clock, by which jobs come due.
+    """
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        self._clock = clock
 
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
         """When to try again; None parks the job."""
         if isinstance(exception, asyncio.CancelledError):  # this worker stops: another goes on at once
-            return RetryDecision(retry_at=datetime.now(UTC))
+            return RetryDecision(retry_at=self._clock())
         outage = isinstance(exception, Unavailable) and not isinstance(exception, _OWN_FAULT)
         if job.attempts + 1 >= (ATTEMPTS_IN_OUTAGE if outage else ATTEMPTS):
             return None
-        return RetryDecision(retry_in={"seconds": min(2 ** min(job.attempts + 1, 30), LONGEST_WAIT_SECONDS)})
+        seconds = min(2 ** min(job.attempts + 1, 30), LONGEST_WAIT_SECONDS)
+        return RetryDecision(retry_at=self._clock() + timedelta(seconds=seconds))
 
 
 def reason_of(error: BaseException) -> str:

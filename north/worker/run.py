@@ -21,6 +21,8 @@ log = structlog.get_logger(__name__)
 
 CONCURRENCY = 4
 LATE_SECONDS = 5.0
+OPENING_SECONDS = 5.0
+"""How long connecting may take; the pauses between a pool's attempts double, so that a new pool is sooner there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +30,17 @@ class Pace:
     """How often a worker does what it does, in seconds."""
 
     polling: float = 2.0
-    heartbeat: float = 10.0
-    stalled: float = 30.0
+    heartbeat: float = 3.0
+    stalled: float = 10.0
     """A worker that was not heard of for so long is lost, and its jobs run again elsewhere."""
     grace: float = 20.0
     """How long jobs under way have to end, once the worker is asked to stop."""
-    restart: float = 5.0
+    restart: float = 2.0
     """How long to wait after the queue itself has failed, such as with its database."""
+
+
+BESIDE = Pace(grace=5.0)
+"""The pace of a worker beside a web server, which itself has half a minute to end."""
 
 
 async def run_worker(
@@ -83,7 +89,8 @@ async def _keep_working(backend: Backend, pace: Pace) -> None:
 
 async def _work(backend: Backend, pace: Pace) -> None:
     try:
-        await backend.jobs.app.open_async()
+        async with asyncio.timeout(OPENING_SECONDS):
+            await backend.jobs.app.open_async()
         # Polling instead of LISTEN, so that a pooler in transaction mode may stand between.
         await backend.jobs.app.run_worker_async(
             concurrency=CONCURRENCY,
@@ -125,7 +132,7 @@ async def _release_stalled(backend: Backend, pace: Pace) -> None:
 @asynccontextmanager
 async def worker_beside(backend: Backend, miner: Miner) -> AsyncIterator[None]:
     """A worker in the background of the block."""
-    task = asyncio.create_task(run_worker(backend, miner, signals=False), name="north-worker")
+    task = asyncio.create_task(run_worker(backend, miner, signals=False, pace=BESIDE), name="north-worker")
     try:
         yield
     finally:

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+import asyncio
+import itertools
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
 
-from north.access import login
 from north.access.firms import PASSWORDS
 from north.access.keys import Kind, find
-from north.access.login import ATTEMPTS, SESSION_LIFE, Throttle, log_in, log_out, session_user
-from north.errors import LoginFailed, TooManyAttempts
+from north.access.login import SESSION_LIFE, log_in, log_out, session_user
+from north.access.throttle import OF_ACCOUNT, OF_ADDRESS, attempt_failed
+from north.assembly import make_backend, opened
+from north.errors import LoginFailed, TooManyLogins
 from north.memory.backend import Backend
 from tests.access.stored import dump, holds
 from tests.conftest import PASSWORD, FirmOfTest, TestDatabase
 
 WRONG = "a" * 201  # no stored password is as long, so that none is hashed and the test is quick
-
-
-@pytest.fixture(autouse=True)
-def fresh_throttle(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Each test counts its own failures."""
-    monkeypatch.setattr(login, "_throttle", Throttle())
-    yield
 
 
 class TestLogIn:
@@ -81,44 +76,138 @@ class TestLogIn:
         assert await session_user(backend, secret) is None
 
 
+_names = itertools.count(1)
+
+
+def unknown() -> str:
+    """A login that there is not, and that nobody has tried before."""
+    return f"nobody-{next(_names)}@nowhere.test"
+
+
+def somewhere() -> str:
+    """A network address from which nobody has come before."""
+    return f"198.51.{next(_names) % 250}.{next(_names) % 250}"
+
+
+async def failing(backend: Backend, email: str, times: int, address: str | None = None) -> None:
+    for _ in range(times):
+        with pytest.raises(LoginFailed):
+            await log_in(backend, email, WRONG, address)
+
+
+async def waits(backend: Backend, email: str, password: str, address: str | None = None) -> int:
+    """How many seconds whoever tries this has to wait."""
+    with pytest.raises(TooManyLogins) as error:
+        await log_in(backend, email, password, address)
+    seconds: int = error.value.detail["seconds"]
+    return seconds
+
+
 class TestThrottle:
     async def test_makes_a_name_wait_after_ten_failures(self, backend: Backend, firm: FirmOfTest) -> None:
-        for _ in range(ATTEMPTS):
-            with pytest.raises(LoginFailed):
-                await log_in(backend, firm.ana.email, WRONG)
+        await failing(backend, firm.ana.email, OF_ACCOUNT)
         for password in (WRONG, PASSWORD):
-            with pytest.raises(TooManyAttempts) as error:
-                await log_in(backend, firm.ana.email.upper(), password)
-            assert 0 < error.value.detail["seconds"] <= 300
+            assert 0 < await waits(backend, firm.ana.email.upper(), password) <= 30
         user, _ = await log_in(backend, firm.ben.email, PASSWORD)
         assert user == firm.ben, "others do not wait"
 
-    async def test_counts_unknown_names_alike(self, backend: Backend) -> None:
-        for _ in range(ATTEMPTS):
-            with pytest.raises(LoginFailed):
-                await log_in(backend, "nobody@nowhere.test", WRONG)
-        with pytest.raises(TooManyAttempts):
-            await log_in(backend, "nobody@nowhere.test", WRONG)
+    async def test_leaves_alone_who_is_logged_in(self, backend: Backend, firm: FirmOfTest) -> None:
+        _, secret = await log_in(backend, firm.ana.email, PASSWORD)
+        await failing(backend, firm.ana.email, OF_ACCOUNT)
+        await waits(backend, firm.ana.email, PASSWORD)
+        assert await session_user(backend, secret) == firm.ana
 
-    def test_forgets_after_success_and_after_five_minutes(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        now = 1000.0
-        monkeypatch.setattr(time, "monotonic", lambda: now)
-        throttle = Throttle()
-        for name in (b"a", b"b"):
-            for _ in range(ATTEMPTS):
-                throttle.failed(name)
-        throttle.succeeded(b"a")
-        throttle.check(b"a")
-        with pytest.raises(TooManyAttempts, match="Wait 300 seconds"):
-            throttle.check(b"b")
-        now += 301
-        throttle.check(b"b")
+    async def test_tells_nothing_of_which_names_there_are(self, backend: Backend, firm: FirmOfTest) -> None:
+        nobody = unknown()
+        for email in (nobody, firm.ana.email):
+            await failing(backend, email, OF_ACCOUNT)
+        assert abs(await waits(backend, nobody, WRONG) - await waits(backend, firm.ana.email, WRONG)) <= 2
 
-    def test_does_not_grow_without_end(self) -> None:
-        throttle = Throttle()
-        for number in range(login._REMEMBERED_NAMES + 500):
-            throttle.failed(str(number).encode())
-        assert len(throttle._failures) == login._REMEMBERED_NAMES
+    async def test_counts_as_many_as_are_tried_at_once(self, backend: Backend, firm: FirmOfTest) -> None:
+        tried = await asyncio.gather(
+            *(log_in(backend, firm.ana.email, WRONG) for _ in range(3 * OF_ACCOUNT)), return_exceptions=True
+        )
+        kinds = Counter(type(error) for error in tried)
+        assert kinds == {LoginFailed: OF_ACCOUNT, TooManyLogins: 2 * OF_ACCOUNT}
+
+    async def test_is_one_for_all_servers(self, backend: Backend, firm: FirmOfTest, database: TestDatabase) -> None:
+        await failing(backend, firm.ana.email, OF_ACCOUNT)
+        async with opened(make_backend(backend.settings, database.place)) as other:
+            await waits(other, firm.ana.email, PASSWORD)
+
+    async def test_forgets_after_success(self, backend: Backend, firm: FirmOfTest) -> None:
+        for _ in range(2):
+            await failing(backend, firm.ana.email, OF_ACCOUNT - 1)
+            await log_in(backend, firm.ana.email, PASSWORD)
+
+    async def test_lets_one_more_try_every_half_minute(
+        self, backend: Backend, firm: FirmOfTest, database: TestDatabase
+    ) -> None:
+        await failing(backend, firm.ana.email, OF_ACCOUNT)
+        earlier(database, timedelta(seconds=31))
+        await failing(backend, firm.ana.email, 1)
+        await waits(backend, firm.ana.email, PASSWORD)
+        earlier(database, timedelta(minutes=6))
+        await failing(backend, firm.ana.email, OF_ACCOUNT)
+
+    async def test_makes_an_address_wait_whatever_names_it_tries(
+        self, backend: Backend, firm: FirmOfTest, database: TestDatabase
+    ) -> None:
+        here = somewhere()
+        await failing(backend, unknown(), 2, here)
+        used_up(database)
+        assert 0 < await waits(backend, firm.ana.email, PASSWORD, here) <= 3
+        user, _ = await log_in(backend, firm.ana.email, PASSWORD, somewhere())
+        assert user == firm.ana, "from elsewhere nobody waits, and what was refused here is not counted there"
+
+    async def test_allows_an_address_more_than_a_name(self, backend: Backend, firm: FirmOfTest) -> None:
+        here = somewhere()
+        for _ in range(OF_ACCOUNT + 5):
+            await failing(backend, unknown(), 1, here)
+        assert OF_ADDRESS == 10 * OF_ACCOUNT
+
+    @pytest.mark.parametrize(
+        ("first", "same", "other"),
+        [
+            ("2001:db8:7:1::1", "2001:db8:7:1:ffff::2", "2001:db8:7:2::1"),
+            ("203.0.113.77", "::ffff:203.0.113.77", "203.0.113.78"),
+            ("a socket", "a socket", "another"),
+        ],
+    )
+    async def test_takes_what_one_customer_has_for_one_address(
+        self, backend: Backend, firm: FirmOfTest, database: TestDatabase, first: str, same: str, other: str
+    ) -> None:
+        await failing(backend, unknown(), 1, first)
+        used_up(database)
+        await waits(backend, firm.ana.email, PASSWORD, same)
+        await log_in(backend, firm.ana.email, PASSWORD, other)
+
+    async def test_keeps_hashes_alone_and_not_for_long(
+        self, backend: Backend, firm: FirmOfTest, database: TestDatabase
+    ) -> None:
+        here = somewhere()
+        await failing(backend, firm.ana.email, 1, here)
+        with psycopg.connect(database.superuser_url) as connection:
+            rows = connection.execute("select * from login_attempt").fetchall()
+        assert rows and not any(text in str(rows) for text in (here, firm.ana.email, "ana"))
+        earlier(database, timedelta(minutes=10))
+        for _ in range(1 + len(rows) // 20):
+            await attempt_failed(backend)
+        with psycopg.connect(database.superuser_url) as connection:
+            old = "select count(*) from login_attempt where spent_until < now()"
+            assert connection.execute(old).fetchone() == (0,)
+
+
+def used_up(database: TestDatabase) -> None:
+    """Let whatever is counted have failed as often as it may."""
+    with psycopg.connect(database.superuser_url) as connection:
+        connection.execute("update login_attempt set spent_until = now() + interval '5 minutes'")
+
+
+def earlier(database: TestDatabase, by: timedelta) -> None:
+    """Let every attempt lie further back."""
+    with psycopg.connect(database.superuser_url) as connection:
+        connection.execute("update login_attempt set spent_until = spent_until - %s", (by,))
 
 
 class TestSession:

@@ -1,239 +1,17 @@
-"""Importing over HTTP: a file comes in by any of the ways, is read, and is undone."""
+"""Imports over HTTP: looked at, cancelled, undone; and the whole story of one."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
-from uuid import UUID
+from collections.abc import Awaitable, Callable
 
 import httpx2
 import pytest
 
-from north.access.tokens import create_token
-from north.api.edge import BODY_LIMIT
-from north.chat.models import make_model
-from north.memory import imports
 from north.memory.backend import Backend
-from north.settings import Settings
-from tests.api.conftest import NEVER_AN_ID, Client, api_app, assert_problem
-from tests.api.test_live import served
+from tests.api.conftest import NEVER_AN_ID, Client, assert_problem
+from tests.api.sending import kept, sent
 from tests.conftest import FirmOfTest, TestDatabase
-from tests.memory.remembering import stored
-
-FILE = b"[2026-03-02] - Prefers short letters without Latin.\n"
-FIELDS = {
-    "id", "status", "progress", "file_name", "created_at", "finished_at", "undone_at", "error", "report",
-}  # fmt: skip
-NOTHING_YET = {"seen": 0, "imported": 0, "skipped": {}, "failed": [], "memories": 0}
-
-
-async def sent(client: Client, file: bytes = FILE, name: str = "list.txt") -> dict[str, Any]:
-    """Send a file as a form, and the import."""
-    reply = await client.post("/imports", files={"file": (name, file)})
-    assert reply.status_code == 202, reply.text
-    received: dict[str, Any] = reply.json()
-    return received
-
-
-def kept(database: TestDatabase, firm: FirmOfTest, import_id: str | None = None) -> bytes:
-    """The bytes that are stored of the firm's files, or of one."""
-    rows = stored(
-        database,
-        "select import_id, piece from import_chunk where organization_id = %s order by import_id, number",
-        firm.ana.organization_id,
-    )
-    return b"".join(row["piece"] for row in rows if import_id in (None, str(row["import_id"])))
-
-
-class TestSendingAFile:
-    async def test_as_a_form_answers_with_the_import_and_where_to_ask_for_it(
-        self, ana: Client, database: TestDatabase, firm: FirmOfTest
-    ) -> None:
-        reply = await ana.post("/imports", files={"file": ("My “export”.zip", FILE, "application/zip")})
-        received = reply.json()
-        assert reply.status_code == 202
-        assert set(received) == FIELDS
-        assert (received["status"], received["file_name"]) == ("queued", "My “export”.zip")
-        assert (received["progress"], received["report"], received["error"]) == (0, NOTHING_YET, None)
-        assert reply.headers["location"] == f"/api/v1/imports/{received['id']}"
-        assert (await ana.get(f"/imports/{received['id']}")).json() == received
-        assert (await ana.get("/imports")).json() == {"imports": [received]}
-        assert kept(database, firm) == FILE
-
-    @pytest.mark.parametrize(
-        "media_type",
-        ["application/zip", "application/json", "text/csv", "text/plain", "application/octet-stream", "a/b", "",
-         "application/x-www-form-urlencoded"],
-    )  # fmt: skip
-    async def test_as_the_body_takes_any_media_type(
-        self, ana: Client, database: TestDatabase, firm: FirmOfTest, media_type: str
-    ) -> None:
-        headers = {"Content-Type": media_type} if media_type else {}
-        reply = await ana.post("/imports?name=../mine/list.txt", content=FILE, headers=headers)
-        assert (reply.status_code, reply.json()["file_name"]) == (202, "list.txt")
-        assert kept(database, firm) == FILE
-
-    async def test_without_a_name_has_one_all_the_same(self, ana: Client) -> None:
-        assert (await ana.post("/imports", content=FILE)).json()["file_name"]
-
-    async def test_beside_other_fields_takes_the_file_alone(
-        self, ana: Client, database: TestDatabase, firm: FirmOfTest
-    ) -> None:
-        reply = await ana.post("/imports", data={"before": "x" * 100_000}, files={"file": ("a.txt", FILE)})
-        assert reply.status_code == 202
-        assert kept(database, firm) == FILE
-
-    @pytest.mark.parametrize("size", [1, 7, 60, 1000])
-    async def test_in_pieces_of_any_size_arrives_whole(
-        self, ana: Client, database: TestDatabase, firm: FirmOfTest, size: int
-    ) -> None:
-        file = b"\r\n--edge\r\n-\r\n--edg" * 40 + b"\r\n"
-        body = form(file, boundary="edge-of-it")
-
-        async def in_pieces() -> AsyncIterator[bytes]:
-            for at in range(0, len(body), size):
-                yield body[at : at + size]
-
-        reply = await ana.post("/imports", content=in_pieces(), headers=form_headers("edge-of-it"))
-        assert reply.status_code == 202, reply.text
-        assert kept(database, firm) == file
-
-    async def test_over_the_limit_of_other_calls_is_what_this_one_is_for(
-        self, ana: Client, database: TestDatabase, firm: FirmOfTest
-    ) -> None:
-        file = bytes(range(256)) * (3 * BODY_LIMIT // 256)
-        received = await sent(ana, file)
-        assert kept(database, firm, received["id"]) == file
-
-    async def test_needs_a_token_before_anything_is_read(self, anybody: Client) -> None:
-        async def unread() -> AsyncIterator[bytes]:
-            raise AssertionError("the body was read")
-            yield b""
-
-        assert_problem(await anybody.post("/imports", content=unread()), 401, "not_signed_in")
-
-
-def form(file: bytes, boundary: str = "x", disposition: str = 'form-data; name="file"; filename="a.txt"') -> bytes:
-    """A form with one field, as it goes over the wire."""
-    head = f"--{boundary}\r\nContent-Disposition: {disposition}\r\nContent-Type: text/plain\r\n\r\n"
-    return head.encode() + file + f"\r\n--{boundary}--\r\n".encode()
-
-
-def form_headers(boundary: str = "x") -> dict[str, str]:
-    return {"Content-Type": f"multipart/form-data; boundary={boundary}"}
-
-
-TWO_FILES = form(FILE)[: -len("--x--\r\n")] + form(FILE)
-
-
-class TestWhatCannotBeUsed:
-    @pytest.mark.parametrize(
-        ("body", "headers", "status", "code"),
-        [
-            (b"", {}, 422, "import_empty"),
-            (form(b""), form_headers(), 422, "import_empty"),
-            (form(FILE, disposition='form-data; name="document"; filename="a.txt"'), form_headers(), 422, "file_missing"),
-            (form(FILE, disposition="form-data"), form_headers(), 422, "file_missing"),
-            (b"--x--\r\n", form_headers(), 422, "file_missing"),
-            (b"", form_headers(), 400, "upload_broken"),
-            (form(FILE)[:-9], form_headers(), 400, "upload_broken"),
-            (form(FILE)[:40], form_headers(), 400, "upload_broken"),
-            (TWO_FILES, form_headers(), 400, "malformed_form"),
-            (b"no form at all", form_headers(), 400, "malformed_form"),
-            (form(FILE), {"Content-Type": "multipart/form-data"}, 400, "malformed_form"),
-            (form(FILE), {"Content-Type": "multipart/form-data; boundary="}, 400, "malformed_form"),
-            (form(FILE), {"Content-Type": "multipart/mixed; boundary=x"}, 400, "malformed_form"),
-            (form(FILE), form_headers("y" * 300), 400, "malformed_form"),
-            (form(FILE, disposition="form-data; x=" + "y" * 5000), form_headers(), 400, "malformed_form"),
-        ],
-        ids=lambda value: value if isinstance(value, str) else None,
-    )
-    async def test_is_said_and_leaves_nothing_behind(
-        self,
-        ana: Client,
-        database: TestDatabase,
-        firm: FirmOfTest,
-        body: bytes,
-        headers: dict[str, str],
-        status: int,
-        code: str,
-    ) -> None:
-        assert_problem(await ana.post("/imports", content=body, headers=headers), status, code)
-        assert kept(database, firm) == b""
-        assert (await ana.get("/imports")).json() == {"imports": []}
-
-    async def test_a_file_that_is_announced_as_too_large_is_refused_unread(self, ana: Client) -> None:
-        async def unread() -> AsyncIterator[bytes]:
-            raise AssertionError("the body was read")
-            yield b""
-
-        headers = {"Content-Length": str(imports.IMPORT_LIMIT + 1), "Content-Type": "application/zip"}
-        assert_problem(await ana.post("/imports", content=unread(), headers=headers), 413, "import_too_large")
-
-    @pytest.mark.parametrize("as_form", [True, False], ids=["form", "body"])
-    async def test_a_file_that_grows_too_large_is_refused_on_the_way(
-        self,
-        ana: Client,
-        database: TestDatabase,
-        firm: FirmOfTest,
-        monkeypatch: pytest.MonkeyPatch,
-        as_form: bool,
-    ) -> None:
-        monkeypatch.setattr("north.api.imports.IMPORT_LIMIT", 3_000_000)
-        pieces = 0
-
-        async def endless() -> AsyncIterator[bytes]:
-            nonlocal pieces
-            yield form(b"")[:-9] if as_form else b"x"
-            while True:
-                pieces += 1
-                yield b"x" * 500_000
-
-        reply = await ana.post("/imports", content=endless(), headers=form_headers() if as_form else {})
-        assert_problem(reply, 413, "import_too_large")
-        assert pieces == 6
-        assert kept(database, firm) == b""
-
-    async def test_other_calls_keep_their_limit(self, ana: Client) -> None:
-        body = b" " * (BODY_LIMIT + 1)
-        received = await sent(ana)
-        json_type = {"Content-Type": "application/json"}
-        for path in ("/memories", f"/imports/{received['id']}/undo/", f"/imports/{received['id']}", "/imports/"):
-            reply = await ana.post(path, content=body, headers=json_type)
-            assert reply.status_code in (404, 405, 413)
-        assert_problem(await ana.post("/memories", content=body, headers=json_type), 413, "too_large")
-
-
-@pytest.fixture
-async def address(backend: Backend, settings: Settings) -> AsyncIterator[str]:
-    """A real server, whose clients can go away in the middle."""
-    async with served(api_app(backend, make_model("offline", settings))) as port:
-        yield f"http://127.0.0.1:{port}/api/v1"
-
-
-async def test_a_client_that_goes_away_in_the_middle_leaves_nothing_behind(
-    backend: Backend, database: TestDatabase, firm: FirmOfTest, address: str
-) -> None:
-    _, secret = await create_token(backend, firm.a, "test")
-    async with asyncio.timeout(20):
-        host, _, port = address.removeprefix("http://").partition("/")[0].partition(":")
-        reader, writer = await asyncio.open_connection(host, int(port))
-        head = (
-            f"POST /api/v1/imports HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {secret}\r\n"
-            "Content-Type: application/zip\r\nContent-Length: 50000000\r\n\r\n"
-        )
-        writer.write(head.encode() + b"x" * 3_000_000)
-        await writer.drain()
-        while not kept(database, firm):
-            await asyncio.sleep(0.01)
-        writer.close()
-        while kept(database, firm):
-            await asyncio.sleep(0.01)
-    async with Client(base_url=address, headers={"Authorization": f"Bearer {secret}"}) as ana:
-        assert (await ana.get("/imports")).json() == {"imports": []}
-
+from tests.exports import chatgpt_shards, read
 
 ON_AN_IMPORT: dict[str, Callable[[Client, str], Awaitable[httpx2.Response]]] = {
     "get": lambda client, name: client.get(f"/imports/{name}"),
@@ -291,5 +69,42 @@ async def test_the_newest_import_comes_first(ana: Client) -> None:
     assert [each["file_name"] for each in (await ana.get("/imports")).json()["imports"]] == names[::-1]
 
 
-def test_unused() -> None:
-    assert UUID and json
+class TestTheWholeStory:
+    async def test_of_an_export_that_is_read_and_undone(
+        self, ana: Client, ben: Client, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        export = chatgpt_shards()
+        received = await sent(ana, export, "chatgpt.zip")
+        await read(backend, firm.a, received["id"])
+        finished = (await ana.get(f"/imports/{received['id']}")).json()
+        assert (finished["status"], finished["progress"], finished["error"]) == ("finished", 1, None)
+        report = finished["report"]
+        assert report["seen"] == report["imported"] + sum(report["skipped"].values()) + report["failed_count"]
+        assert report["failed"] == [
+            {"conversation": "Corrupted entry", "reason": "It has no messages: its `mapping` is missing."}
+        ]
+        memories = (await ana.get("/memories")).json()["memories"]
+        assert len(memories) == report["memories"] == 4
+        assert {(each["origin"], each["scope"]) for each in memories} == {("import", "user_private")}
+        (sre,) = [each for each in memories if each["content"] == "The user is an SRE."]
+        assert sre["created_at"].startswith("2025-08-24T01:46:40")
+        assert sre["source"]["label"] == "ChatGPT · About you"
+        assert (await ben.get("/memories")).json()["memories"] == []
+
+        again = await sent(ana, export, "chatgpt.zip")
+        assert (await read(backend, firm.a, again["id"])).report.memories == 0
+        assert (await ana.get(f"/imports/{again['id']}")).json()["report"]["skipped"]["already_imported"] == 6
+
+        undone = await ana.post(f"/imports/{received['id']}/undo")
+        assert undone.json() == (await ana.get(f"/imports/{received['id']}")).json()
+        assert undone.json()["undone_at"]
+        assert (await ana.get("/memories")).json()["memories"] == []
+        assert (await ana.post(f"/imports/{received['id']}/undo")).json() == undone.json()
+
+    async def test_of_a_file_that_is_no_export(self, ana: Client, backend: Backend, firm: FirmOfTest) -> None:
+        received = await sent(ana, b'{"nothing": "of use"}', "notes.json")
+        await read(backend, firm.a, received["id"])
+        failed = (await ana.get(f"/imports/{received['id']}")).json()
+        assert (failed["status"], failed["error"]["code"]) == ("failed", "export_not_recognised")
+        assert "It reads exports of ChatGPT" in failed["error"]["detail"]
+        assert failed["finished_at"]

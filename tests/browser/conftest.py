@@ -31,8 +31,9 @@ CHROMIUM_OPTIONS = [
     "--disable-sync",
     "--no-first-run",
 ]
-EXPECTED = "Failed to load resource:"
-"""Chromium's own note about a reply such as a conflict, which the page shows in words."""
+EXPECTED = ("Failed to load resource:", "htmx:afterRequest", "htmx:sendAbort")
+"""Chromium's own note about a reply such as a conflict, which the page shows in words; htmx's about a request that the
+reader has cancelled. Of one that failed, htmx also notes `htmx:sendError`."""
 
 Visit = Callable[..., Awaitable[Page]]
 

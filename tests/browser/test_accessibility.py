@@ -16,7 +16,9 @@ from north.model import MemoryType, Scope
 from north.web.pages import THEME_COOKIE
 from tests.browser.conftest import Visit
 from tests.browser.pages import log_in, new_chat, say
+from tests.chat.exported import chatgpt_conversation, chatgpt_export, uploaded
 from tests.conftest import FirmOfTest
+from tests.exports import read
 from tests.web.conftest import remember
 
 WIDE = {"width": 1440, "height": 900}
@@ -33,6 +35,7 @@ async def furnish(backend: Backend, firm: FirmOfTest) -> dict[str, str]:
     await edit(backend, firm.a, old.id, "I want very short letters.")
     await create_rule(backend, firm.a, NEVER_REMEMBER, Scope.USER_PRIVATE, None, f"salary {LONG}")
     await create_token(backend, firm.a, "Claude on a laptop")
+    await import_in_every_state(backend, firm)
     return {
         "new chat": "/chat",
         "chat deleted": f"/chat?deleted={memory.id}",
@@ -47,6 +50,14 @@ async def furnish(backend: Backend, firm: FirmOfTest) -> dict[str, str]:
         "import": "/settings/import",
         "missing": "/nowhere",
     }
+
+
+async def import_in_every_state(backend: Backend, firm: FirmOfTest) -> None:
+    """Imports that failed, that ended with something to report, and that wait."""
+    broken = {"title": LONG, "mapping": None}
+    for file in (b"{}", chatgpt_export(chatgpt_conversation("1", "I prefer tea."), broken)):
+        await read(backend, firm.a, (await uploaded(backend, firm.a, file, f"{LONG}.json")).id)
+    await uploaded(backend, firm.a, b"{}", f"{LONG}.json")
 
 
 async def violations(page: Page) -> list[str]:
@@ -73,6 +84,7 @@ async def test_every_page_is_usable_by_everybody(
     await log_in(page, firm.ana.email)
     for name, address in addresses.items():
         await page.goto(address)
+        await page.evaluate("document.querySelectorAll('main details').forEach((each) => { each.open = true })")
         found[name], scrolls[name] = await violations(page), await sideways(page)
     await new_chat(page, "HV-1001")
     await say(page, f"I always want citations in Bluebook form. {LONG}")

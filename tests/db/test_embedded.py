@@ -284,6 +284,32 @@ class TestSeveralProcesses:
         assert ended(pid)
 
 
+BRIEFLY = """
+import sys
+from pathlib import Path
+from north.db.embedded import embedded
+with embedded(Path(sys.argv[1])):
+    sys.stdin.read()
+"""
+
+
+class TestBrokenOffStarts:
+    @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM], ids=lambda how: how.name)
+    def test_a_signal_in_the_moment_of_the_launch_leaves_no_server_running(
+        self, data_dir: Path, how: signal.Signals
+    ) -> None:
+        for _ in range(3):
+            command = [sys.executable, "-c", BRIEFLY, str(data_dir)]
+            silent = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            with subprocess.Popen(command, **silent) as process:  # type: ignore[call-overload]  # silent as one value
+                launcher = psutil.Process(process.pid)
+                while not (launched := launcher.children()):  # the moment is what this is about
+                    assert process.poll() is None
+                process.send_signal(how)
+                assert process.wait(60) != 0
+            assert ended(launched[0].pid)
+
+
 class TestAfterACrash:
     def test_a_server_that_was_killed_starts_again_with_what_it_had_confirmed(self, data_dir: Path) -> None:
         server = start(data_dir)

@@ -72,13 +72,16 @@ def rows_of(owner: Owner) -> dict[str, Columns]:
         "idempotency_key": {**of_firm, "user_id": user, "key_hash": key, "request_hash": key, "outcome": "[]"},
         "product_event": {**own, "name": "memory_saved"},
         "import_batch": {**own, "id": owner.batch_id, "file_name": "export.zip", "status": "queued"},
+        "import_chunk": {**of_firm, "import_id": owner.batch_id, "number": 0, "user_id": user, "piece": key},
         "import_conversation": {
             **own,
             "batch_id": owner.batch_id,
             "source": "chatgpt",
             "external_key": key,
-            "status": "imported",
+            "part": 0,
+            "turns": key,
         },
+        "import_memory": {**of_firm, "batch_id": owner.batch_id, "memory_id": owner.memory_id, "user_id": user},
         "web_session": {**own, "expires_at": datetime.now(UTC)},
         "access_token": {**own, "name": "A token"},
         "oauth_grant": {

@@ -16,6 +16,9 @@ from tests.isolation.rows import OWNED_TABLES, TABLES, World, filled, insert, ow
 
 FIRM_WALL = "organization_id = north_organization()"
 PERSONAL_WALL = "scope <> 'user_private' or target_user_id = north_user()"
+OWNED_WALL = "owner_id in (north_organization(), north_user())"
+CLOSED_BY_OWNER = ("agent_memory_candidate", "memory_term")
+"""Tables whose restrictive wall names the firm too."""
 
 
 @pytest.fixture(scope="module")
@@ -81,10 +84,24 @@ class TestRefuses:
         assert table in said
 
     async def test_when_a_second_policy_opens_everything(self, world: World, served: Database, table: str) -> None:
+        if table in CLOSED_BY_OWNER:
+            pytest.skip("its owner wall stands against that")
         said = await verdict(
             world, served, f"create policy later on {table} using (true)", f"drop policy later on {table}"
         )
         assert "sees rows of another" in said
+
+
+@pytest.mark.parametrize("table", CLOSED_BY_OWNER)
+async def test_a_second_policy_opens_nothing_where_the_owner_wall_stands(
+    world: World, served: Database, table: str
+) -> None:
+    with psycopg.connect(world.database.superuser_url, autocommit=True) as superuser:
+        superuser.execute(f"create policy later on {table} using (true)".encode())
+        try:
+            await check_isolation(served)
+        finally:
+            superuser.execute(f"drop policy later on {table}".encode())
 
 
 @pytest.mark.parametrize("table", OWNED_TABLES)
@@ -94,8 +111,9 @@ async def test_refuses_when_colleagues_see_each_others_rows(world: World, served
         mended = f"alter policy owner on {table} using ({FIRM_WALL} and user_id = north_user())"
     else:
         opened = f"alter policy reach on {table} using ({FIRM_WALL}); alter policy owner_wall on {table} using (true)"
-        mended = f"""alter policy reach on {table} using ({FIRM_WALL} and ({PERSONAL_WALL}));
-                     alter policy owner_wall on {table} using ({PERSONAL_WALL})"""
+        wall = OWNED_WALL if table in CLOSED_BY_OWNER else PERSONAL_WALL
+        mended = f"""alter policy reach on {table} using ({FIRM_WALL} and ({wall}));
+                     alter policy owner_wall on {table} using ({wall})"""
     assert "sees rows of another" in await verdict(world, served, opened, mended)
 
 

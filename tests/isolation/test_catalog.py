@@ -37,11 +37,14 @@ TABLE_GRANTS: dict[tuple[str, str], set[str]] = {
     ("north_app", "agent_memory_candidate"): CHANGE,
     ("north_app", "memory_rule"): CHANGE,
     ("north_app", "import_batch"): CHANGE,
-    ("north_app", "import_conversation"): CHANGE,
+    ("north_app", "import_chunk"): REMOVE,
+    ("north_app", "import_conversation"): ADD,
+    ("north_app", "import_memory"): ADD,
     ("north_app", "web_session"): CHANGE,
     ("north_app", "access_token"): CHANGE,
     ("north_app", "oauth_grant"): CHANGE,
     ("north_app", "oauth_client"): REMOVE,
+    ("north_app", "login_attempt"): {*CHANGE, "DELETE"},
     ("north_app", "connection"): CHANGE,
     ("north_app", "memory_rule_suggestion"): {"SELECT"},
     ("north_app", "memory_term"): REMOVE,
@@ -59,8 +62,10 @@ SWEEP_READS = {
     "memory_rule_suggestion": {"organization_id", "user_id", "scope", "type"},
     "agent_memory_candidate": {
         *{"organization_id", "id", "scope", "type", "target_user_id", "status", "origin"},
-        *{"captured_by", "archived_by", "supersedes_id"},
+        *{"captured_by", "archived_by", "supersedes_id", "archived_at"},
     },
+    "import_batch": {"organization_id", "user_id", "id", "undone_at"},
+    "import_memory": {"organization_id", "user_id", "batch_id", "memory_id"},
 }
 """What keep-rates need, and no text."""
 COLUMN_GRANTS = {
@@ -75,7 +80,9 @@ COLUMN_GRANTS = {
 FIRM_WALL = "(organization_id = north_organization())"
 OWNER_WALL = "((organization_id = north_organization()) AND (user_id = north_user()))"
 PERSONAL_WALL = "((scope <> 'user_private'::memory_scope) OR (target_user_id = north_user()))"
-MEMORY_WALL = f"((organization_id = north_organization()) AND {PERSONAL_WALL})"
+OWNED_WALL = "(owner_id = ANY (ARRAY[north_organization(), north_user()]))"
+OWNER_WALLS = {"agent_memory_candidate": OWNED_WALL, "memory_term": OWNED_WALL, "memory_use": PERSONAL_WALL}
+"""What keeps a lawyer's own rows of memory from colleagues. `owner_id` is generated from scope and target."""
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +113,10 @@ def walled_tables(catalog: Catalog) -> set[str]:
 class TestTables:
     def test_every_table_is_walled_or_known_to_hold_nothing_of_a_firm(self, catalog: Catalog) -> None:
         tables = set(values(catalog, "select tablename from pg_tables where schemaname = 'public'"))
-        assert tables - walled_tables(catalog) == {"lookup_key", "oauth_client", "alembic_version", *JOB_TABLES}
+        assert tables - walled_tables(catalog) == {
+            *("lookup_key", "oauth_client", "login_attempt", "alembic_version"),
+            *JOB_TABLES,
+        }
 
     def test_row_level_security_is_enabled_and_forced_on_every_table_of_firms(self, catalog: Catalog) -> None:
         guarded = values(
@@ -135,6 +145,10 @@ class TestTables:
         )
         assert "ARRAY['firm'::text, 'login'::text, 'session'::text, 'token'::text, 'oauth'::text]" in kinds
 
+    def test_logins_that_failed_are_hashes_and_times(self, catalog: Catalog) -> None:
+        columns = "select column_name || ' ' || udt_name from information_schema.columns where table_name = '{}'"
+        assert set(values(catalog, columns.format("login_attempt"))) == {"key_hash bytea", "spent_until timestamptz"}
+
     def test_a_program_that_registered_is_of_no_firm(self, catalog: Catalog) -> None:
         columns = "select column_name::text from information_schema.columns where table_name = 'oauth_client'"
         told = {"name", "redirect_uris", "has_secret"}
@@ -155,6 +169,12 @@ class TestTables:
         ) == []  # fmt: skip
 
 
+    def test_there_is_no_way_round_the_schema(self, catalog: Catalog) -> None:
+        schemas = "select nspname from pg_namespace where nspname !~ '^(pg_|information_schema$)'"
+        assert values(catalog, schemas) == ["public"]
+        assert values(catalog, "select pubname from pg_publication") == []
+
+
 class TestPolicies:
     def test_each_table_has_one_permissive_policy_that_holds_every_wall(self, catalog: Catalog) -> None:
         policies = {
@@ -167,7 +187,9 @@ class TestPolicies:
         assert number == [len(policies)], "a second permissive policy opens what the first closes"
         assert set(policies) == walled_tables(catalog)
         for table, policy in policies.items():
-            wall = FIRM_WALL if table in FIRM_TABLES else MEMORY_WALL if table in MEMORY_TABLES else OWNER_WALL
+            wall = FIRM_WALL if table in FIRM_TABLES else OWNER_WALL
+            if table in MEMORY_TABLES:
+                wall = f"({FIRM_WALL} AND {OWNER_WALLS[table]})"
             assert (policy["qual"], policy["with_check"]) == (wall, wall), table
             assert (policy["roles"], policy["cmd"]) == (["public"], "ALL"), table
 
@@ -176,7 +198,20 @@ class TestPolicies:
         assert {row["tablename"] for row in walls} == MEMORY_TABLES
         for row in walls:
             assert (row["policyname"], row["cmd"], row["roles"]) == ("owner_wall", "ALL", ["public"])
-            assert (row["qual"], row["with_check"]) == (PERSONAL_WALL, PERSONAL_WALL)
+            wall = OWNER_WALLS[row["tablename"]]
+            assert (row["qual"], row["with_check"]) == (wall, wall)
+
+    def test_nobody_can_write_whose_a_memory_is(self, catalog: Catalog) -> None:
+        generated = catalog.execute(
+            """select c.table_name::text, c.generation_expression from information_schema.columns c
+               where c.table_schema = 'public' and c.column_name = 'owner_id' and c.is_generated = 'ALWAYS'"""
+        )
+        owner = """
+CASE
+    WHEN (scope = 'user_private'::memory_scope) THEN target_user_id
+    ELSE organization_id
+END"""
+        assert {tuple(row.values()) for row in generated} == {("agent_memory_candidate", owner), ("memory_term", owner)}
 
     def test_no_policy_asks_another_table(self, catalog: Catalog) -> None:
         expressions = "coalesce(qual, '') || coalesce(with_check, '')"
@@ -271,3 +306,13 @@ class TestRoles:
                cross join aclexplode(a.attacl) x left join pg_roles r on r.oid = x.grantee"""
         )
         assert {tuple(row.values()) for row in granted} == COLUMN_GRANTS
+
+    def test_no_right_is_given_to_tables_that_do_not_exist_yet(self, catalog: Catalog) -> None:
+        assert values(catalog, "select defaclacl from pg_default_acl") == []
+
+    def test_no_role_is_bound_or_otherwise_set_up_when_it_connects(self, catalog: Catalog) -> None:
+        ours = "select oid from pg_roles where rolname in ('north_owner', 'north_app', 'scheduler_role')"
+        here = "select oid from pg_database where datname = current_database()"
+        settings = f"""select setconfig from pg_db_role_setting
+                       where setrole in ({ours}) or setrole = 0 and setdatabase in (0, ({here}))"""
+        assert values(catalog, settings) == []

@@ -125,6 +125,15 @@ class TestReading:
             end()
             assert owners_seen(application, table) == []
 
+    @every_owned_table
+    def test_the_lawyer_of_the_transaction_before_is_forgotten(
+        self, application: Application, world: World, table: str
+    ) -> None:
+        bind(application, world.ana.organization_id, world.ana.user_id)
+        application.commit()
+        bind(application, world.ana.organization_id, None)
+        assert owners_seen(application, table) == []
+
     def test_a_context_that_is_no_id_is_an_error_and_not_a_way_in(self, application: Application) -> None:
         application.execute("select set_config('app.organization_id', 'anything', true)")
         with pytest.raises(psycopg.errors.InvalidTextRepresentation):

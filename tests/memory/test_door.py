@@ -65,7 +65,7 @@ def test_nothing_is_ever_hard_deleted_but_what_holds_no_statement_of_anybody() -
         for table in re.findall(r"delete\s+from\s+(\w+)", path.read_text(), re.IGNORECASE)
     }
     assert deleted == {
-        *("memory_term", "lookup_key", "idempotency_key", "oauth_client"),
+        *("memory_term", "lookup_key", "idempotency_key", "oauth_client", "login_attempt", "import_chunk"),
         *("procrastinate_jobs", "job_failure"),
     }
 

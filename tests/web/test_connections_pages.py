@@ -122,8 +122,3 @@ class TestInstalls:
         signing_in, with_token = (json.loads(text)["mcpServers"]["north"] for text in self.pastes("Another MCP host"))
         assert signing_in == {"type": "http", "url": self.URL}
         assert with_token == {**signing_in, "headers": {"Authorization": "Bearer $NORTH_TOKEN"}}
-
-
-class TestImport:
-    async def test_says_honestly_that_it_is_not_there_yet(self, ana: httpx2.AsyncClient) -> None:
-        assert "is not available here yet" in page_of(await ana.get("/settings/import")).text

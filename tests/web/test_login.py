@@ -6,7 +6,8 @@ import httpx2
 import pytest
 from starlette.responses import Response
 
-from north.access.login import ATTEMPTS, log_in
+from north.access.login import log_in
+from north.access.throttle import OF_ACCOUNT
 from north.memory.backend import Backend
 from north.settings import Settings
 from north.web.sessions import SESSION_COOKIE, set_session
@@ -92,11 +93,12 @@ class TestLogin:
     async def test_asks_to_wait_after_many_wrong_passwords(
         self, stranger: httpx2.AsyncClient, firm: FirmOfTest
     ) -> None:
-        for _ in range(ATTEMPTS):
+        for _ in range(OF_ACCOUNT):
             await stranger.post("/login", data={"email": firm.ben.email, "password": "wrong"})
         response = await log_in_by_form(stranger, firm.ben.email)
         assert response.status_code == 429
-        assert "Too many attempts. Wait" in page_of(response).text
+        assert "Too many logins have failed" in page_of(response).text
+        assert 0 < int(response.headers["Retry-After"]) <= 30
 
     async def test_opens_a_new_session_and_ends_the_one_that_the_browser_had(
         self, stranger: httpx2.AsyncClient, backend: Backend, firm: FirmOfTest

@@ -29,6 +29,7 @@ from tests.memory.conversing import change, conversation
 from tests.memory.remembering import everything, stored
 from tests.worker.conftest import all_mined, at_work, queue, statuses, until
 
+PATIENCE = Patience(utcnow)
 SECRET = "the client will settle at 4 million"
 
 
@@ -45,19 +46,19 @@ class TestPatience:
         ids=lambda value: type(value).__name__,
     )
     def test_lasts_as_long_as_the_failure_is_worth(self, error: Exception, attempts: int) -> None:
-        assert Patience().get_retry_decision(exception=error, job=tried(attempts - 2)) is not None
-        assert Patience().get_retry_decision(exception=error, job=tried(attempts - 1)) is None
+        assert PATIENCE.get_retry_decision(exception=error, job=tried(attempts - 2)) is not None
+        assert PATIENCE.get_retry_decision(exception=error, job=tried(attempts - 1)) is None
 
     def test_waits_longer_each_time_and_half_an_hour_at_most(self) -> None:
         waits = []
         for attempt in (0, 1, 5, 20):
-            decision = Patience().get_retry_decision(exception=ModelUnavailable(model="m"), job=tried(attempt))
+            decision = PATIENCE.get_retry_decision(exception=ModelUnavailable(model="m"), job=tried(attempt))
             assert decision is not None and decision.retry_at is not None
             waits.append((decision.retry_at - utcnow()).total_seconds())
         assert waits == pytest.approx([2, 4, 64, LONGEST_WAIT_SECONDS], abs=1)
 
     def test_does_not_make_a_job_wait_because_its_worker_stops(self) -> None:
-        decision = Patience().get_retry_decision(exception=asyncio.CancelledError(), job=tried(10_000))
+        decision = PATIENCE.get_retry_decision(exception=asyncio.CancelledError(), job=tried(10_000))
         assert decision is not None and decision.retry_at is not None and decision.retry_at <= datetime.now(UTC)
 
 

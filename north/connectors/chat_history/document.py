@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import codecs
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator
-from typing import IO
 
 LONGEST = 16 * 1024 * 1024
 """Characters that one conversation, one line or one statement may take in the file; no more is held at once."""
-_READ = 64 * 1024
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -20,54 +16,57 @@ _MARKS = (
 )
 
 
-class Document:
-    """A file, or a member of an archive, that can be opened from its beginning any number of times."""
+class Unreadable(Exception):
+    """What comes next of a member cannot be taken out of its archive."""
 
-    def __init__(self, name: str, open_bytes: Callable[[], IO[bytes]]) -> None:
+
+class Document:
+    """A file, or a member of an archive, that can be read from its beginning any number of times."""
+
+    def __init__(self, name: str, chunks: Callable[[], Iterator[bytes]]) -> None:
         self.name = name
         self.damaged = False
         """Whether reading stopped before the end, because the archive is damaged there."""
-        self._open = open_bytes
+        self._chunks = chunks
 
     def beginning(self, size: int) -> bytes:
         """At most its first `size` bytes; fewer when it is shorter or damaged."""
-        with self._open() as file:
-            try:
-                return file.read(size)
-            except (zipfile.BadZipFile, zlib.error, EOFError):
-                return b""
+        held = bytearray()
+        for chunk in self._undamaged():
+            held += chunk
+            if len(held) >= size:
+                break
+        return bytes(held[:size])
 
     def pieces(self) -> Iterator[str]:
         """Its text in order, in pieces of no particular size. What is not valid text becomes U+FFFD."""
-        with self._open() as file:
-            data = self._read(file)
-            decoder = codecs.getincrementaldecoder(encoding_of(data))(errors="replace")
-            while data:
-                if text := decoder.decode(data):
-                    yield text
-                data = self._read(file)
-            if text := decoder.decode(b"", True):
+        decoder: codecs.IncrementalDecoder | None = None
+        for chunk in self._undamaged():
+            decoder = decoder or codecs.getincrementaldecoder(encoding_of(chunk))(errors="replace")
+            if text := decoder.decode(chunk):
                 yield text
+        if decoder and (text := decoder.decode(b"", True)):
+            yield text
 
     def lines(self) -> Iterator[str | None]:
         """Its lines with their line feeds; None for one of more than `LONGEST` characters."""
-        rest, skipping = "", False
+        parts: list[str] = []
+        length = 0
         for piece in self.pieces():
-            *complete, rest = (rest + piece).split("\n")
-            for line in complete:
-                yield None if skipping or len(line) > LONGEST else line + "\n"
-                skipping = False
-            if len(rest) > LONGEST:
-                rest, skipping = "", True
-        if rest or skipping:
-            yield None if skipping else rest
+            first, *others = piece.split("\n")
+            for line in others:
+                yield "".join([*parts, first, "\n"]) if length + len(first) <= LONGEST else None
+                parts, length, first = [], 0, line
+            length += len(first)
+            parts = [*parts, first] if length <= LONGEST else []
+        if length:
+            yield "".join(parts) if length <= LONGEST else None
 
-    def _read(self, file: IO[bytes]) -> bytes:
+    def _undamaged(self) -> Iterator[bytes]:
         try:
-            return file.read(_READ)
-        except (zipfile.BadZipFile, zlib.error, EOFError):
+            yield from self._chunks()
+        except Unreadable:
             self.damaged = True
-            return b""
 
 
 def encoding_of(data: bytes) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-STRUCTURE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(")?|[\[\]{}]', re.DOTALL)
-"""A string, whose group is there when it is closed, or a bracket. Possessive, so linear."""
+from north.connectors.chat_history.brackets import STRUCTURE
+
 _COLON = re.compile(r"\s*+:")
 _DEEPEST = 2
-_LONGEST_KEYS = 64 * 1024
+_LONGEST_KEYS = 8 * 1024
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ def outline(text: str) -> list[Outlined]:
 
 
 def keys_of(text: str, start: int) -> frozenset[str]:
-    """The keys of the object that begins at `start`, as far as 64 Ki characters show them."""
+    """The keys of the object that begins at `start`, as far as `_LONGEST_KEYS` characters show them."""
     depth = 0
     keys = set()
     for token in STRUCTURE.finditer(text, start, start + _LONGEST_KEYS):

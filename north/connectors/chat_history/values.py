@@ -72,6 +72,7 @@ def moment(value: object) -> datetime | None:
 def _from_text(value: str) -> datetime | None:
     if len(value) > 64:
         return None
+    value = value.removesuffix("+")  # an offset of zero, as some exports cut it off
     try:
         return _from_number(float(value))
     except ValueError:

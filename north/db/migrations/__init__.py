@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-HEAD = "0005"
+HEAD = "0007"
 """The newest revision that this version of North knows."""
 
 

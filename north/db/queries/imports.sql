@@ -115,10 +115,11 @@ select m.id, m.content, m.content_key, m.scope, m.status = 'archived' as deleted
 from agent_memory_candidate m
 where m.organization_id = :organization_id and m.target_user_id = :user_id and m.status in ('archived', 'superseded')
   and (cast(:since as timestamptz) is null or coalesce(m.archived_at, m.superseded_at) > :since)
-  and not exists (
-      select from import_memory brought
-      join import_batch b on b.organization_id = brought.organization_id and b.id = brought.batch_id
-      where brought.organization_id = m.organization_id and brought.memory_id = m.id and b.undone_at = m.archived_at);
+  -- Not an anti-join, for which stale statistics choose a nested loop; this is hashed.
+  and (m.id, coalesce(m.archived_at, m.superseded_at)) not in (
+      select brought.memory_id, b.undone_at from import_batch b
+      join import_memory brought on brought.organization_id = b.organization_id and brought.batch_id = b.id
+      where b.organization_id = :organization_id and b.user_id = :user_id and b.undone_at is not null);
 
 -- name: mark_undone
 update import_batch set undone_at = now()
@@ -126,13 +127,15 @@ where organization_id = :organization_id and user_id = :user_id and id = :import
   and status not in ('queued', 'running')
 returning id;
 
--- name: archive_brought
--- What an import brought and is still live, gone at one time: that of the undoing.
-update agent_memory_candidate m set status = 'archived', archived_at = now(), archived_by = :user_id
-where m.organization_id = :organization_id and m.status = 'active'
-  and m.id in (select memory_id from import_memory
-               where organization_id = :organization_id and user_id = :user_id and batch_id = :import_id)
-returning m.id;
+-- name: brought
+select memory_id from import_memory
+where organization_id = :organization_id and user_id = :user_id and batch_id = :import_id;
+
+-- name: archive
+-- Those that are still live, gone at the time of the transaction: that of the undoing.
+update agent_memory_candidate set status = 'archived', archived_at = now(), archived_by = :user_id
+where organization_id = :organization_id and id = any(:memory_ids) and status = 'active'
+returning id;
 
 -- name: delete_terms!
 delete from memory_term where organization_id = :organization_id and memory_id = any(:memory_ids);

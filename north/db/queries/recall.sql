@@ -2,80 +2,257 @@
 -- The best plan is the same whatever is asked. Left to itself, the server plans anew each time, at half a recall's cost.
 set local plan_cache_mode = force_generic_plan;
 
--- name: buckets
--- The best memories of the two buckets for a query, with their scores: the lawyer's own, and those of a matter, given
--- by its id or number. `north.memory.ranking` says what the terms of the score are and what each weighs. Exact: every
--- live row is scored, no approximate index. BM25 after Robertson and Zaragoza, "The Probabilistic Relevance Framework"
+-- name: bucket
+-- The best memories of one bucket for a question, with their scores: a lawyer's own (`bucket` is given), or a matter's,
+-- by its number or id. `north.memory.ranking` says what the terms of the score are and what each weighs. Exact: every
+-- live row is compared, no approximate index. BM25 after Robertson and Zaragoza, "The Probabilistic Relevance Framework"
 -- (2009), with k1 = 0.9 and b = 0.4, which suit short texts, and the idf that cannot be negative (Lucene's).
-with place as materialized (
-    select id, number, name from matter
-    where organization_id = :organization_id and (number = :matter or id = cast(:matter_id as uuid))
-), live as materialized (
-    select m.id, m.scope, m.type, m.length, m.created_at, m.source_thread_id, m.source_label,
-           case when m.embedding_model = :embedding_model
-                then - (m.embedding <#> cast(:query_vector as halfvec)) end as cosine
-    from agent_memory_candidate m
-    where m.organization_id = :organization_id and m.status = 'active'
-      and (m.target_user_id = :user_id or m.target_matter_id = (select id from place))
-), bucket as materialized (
-    select scope, count(*)::float8 as documents, greatest(avg(length), 1)::float8 as mean_length,
-           min(cosine) as lowest_cosine, nullif(max(cosine) - min(cosine), 0) as cosine_range
+--
+-- Neighbours are looked at where they can matter: a row's score is at most (1 + neighbours) times the greater of its own
+-- relation and its neighbours', plus recency and type. `bar` is the relation below which nothing of that reaches the
+-- score that the best are known to have.
+with place as (
+    select coalesce(:bucket, (
+        select id from matter
+        where organization_id = :organization_id and (number = :matter or id = :matter_id))) as id
+), live as (
+    select id, source, length, case when embedding_model = :model then - (embedding <#> :vector) end as cosine
+    from agent_memory_candidate
+    where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+      and status = 'active'
+), spread as (
+    select count(*)::float8 as documents, greatest(avg(length), 1)::float8 as mean,
+           min(cosine) as lowest, nullif(max(cosine) - min(cosine), 0) as width
     from live
-    group by scope
 ), posting as (
-    select t.scope, t.memory_id, t.tf::float8 as tf, t.length,
-           count(*) over (partition by t.bucket, t.term)::float8 as df
-    from memory_term t
-    where t.organization_id = :organization_id and t.bucket in (:user_id, (select id from place))
-      and t.term = any(:terms)
-), lexical as (
-    select posting.memory_id, posting.scope,
-           sum(ln(1 + (bucket.documents - df + 0.5) / (df + 0.5))
-               * tf * 1.9 / (tf + 0.9 * (0.6 + 0.4 * posting.length / bucket.mean_length))) as bm25
-    from posting join bucket on bucket.scope = posting.scope
-    group by posting.memory_id, posting.scope
-), worded as materialized (
-    select memory_id, bm25 / max(bm25) over (partition by scope) as words from lexical
-), related as (
-    select live.*,
-           cast(:words as float8) * coalesce(worded.words, 0)
+    select memory_id as id, tf::float8 as tf, length, count(*) over (partition by term)::float8 as df
+    from memory_term
+    where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+      and term = any(:terms)
+), worded as (
+    select id, sum(ln(1 + ((select documents from spread) - df + 0.5) / (df + 0.5))
+               * tf * 1.9 / (tf + 0.9 * (0.6 + 0.4 * length / (select mean from spread)))) as bm25
+    from posting
+    group by id
+), near as (
+    select id, source, cosine,
+           :words * coalesce(bm25 / (select max(bm25) from worded), 0)
            -- A memory without a vector is neither near nor far.
-           + cast(:meaning as float8)
-             * coalesce((live.cosine - bucket.lowest_cosine) / bucket.cosine_range, 0.5) as relation
-    from live join bucket on bucket.scope = live.scope
-    left join worded on worded.memory_id = live.id
-), scored as (
-    select id, scope, cosine,
-           relation
-           + cast(:neighbours as float8)
-             * case when source_thread_id is null and source_label is null then 0
-                    else coalesce(greatest(lag(relation, 2) over source, lag(relation) over source,
-                                           lead(relation) over source, lead(relation, 2) over source), 0) end
-           + cast(:recency as float8)
-             -- Within bounds, since a time that is far off must not end in an overflow.
-             * power(0.5, least(greatest(date_part('epoch', now() - created_at) / (86400 * cast(:half_life_days as float8)), 0), 100))
-           + case when type = any(cast(:standing_types as memory_type[])) then cast(:type as float8) else 0 end
-           as score
-    from related
-    window source as (partition by scope, source_thread_id, source_label collate "C" order by id)
+           + :meaning * coalesce((cosine - (select lowest from spread)) / (select width from spread), 0.5) as relation
+    from live left join worded using (id)
+), first as (
+    select id, source, relation from near order by relation desc limit :limit
+), bar as (
+    select case when count(*) < :limit then '-infinity' else
+           (min(relation + :neighbours * :meaning
+                * coalesce((beside - (select lowest from spread)) / (select width from spread), 0))
+            - :recency - :type) / (1 + :neighbours) - 1e-9 end as relation
+    from first cross join lateral (
+        select max(- (embedding <#> :vector)) filter (where embedding_model = :model) as beside
+        from ((select embedding_model, embedding from agent_memory_candidate
+               where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+                 and status = 'active' and source = first.source and id < first.id
+               order by id desc limit 2)
+              union all
+              (select embedding_model, embedding from agent_memory_candidate
+               where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+                 and status = 'active' and source = first.source and id > first.id
+               order by id limit 2)) as neighbour
+    ) as known
+), placed as (
+    select id, cosine, relation + :neighbours * coalesce(greatest(
+               lag(relation, 2) over turns, lag(relation) over turns,
+               lead(relation) over turns, lead(relation, 2) over turns), 0) as score
+    from near
+    where source in (select source from near where relation >= (select relation from bar))
+    window turns as (partition by source order by id)
+), likely as (
+    select id, cosine, score from placed order by score desc, id desc limit :limit + 50
 ), best as (
-    (select * from scored where scope = 'user_private' order by score desc, id desc limit :limit)
-    union all
-    (select * from scored where scope = 'matter' order by score desc, id desc limit :limit)
+    select m.*, cosine, score
+           -- Within bounds, since a time that is far off must not end in an overflow.
+           + :recency * power(0.5, least(greatest(date_part('epoch', now() - created_at) / 86400 / :half_life, 0), 100))
+           + case when type = any(cast(:standing as memory_type[])) then :type else 0 end as score
+    from likely join agent_memory_candidate m using (id)
+    where organization_id = :organization_id
+    order by score desc, id desc limit :limit
 )
-select best.score, best.cosine,
-       m.id, m.content, m.type, m.scope, m.status, m.confidence, m.origin, m.created_at, m.evidence,
-       m.supersedes_id, m.superseded_at, m.archived_at, m.source_thread_id, m.source_message_id, m.source_label,
-       place.id as matter_id, place.number as matter_number, place.name as matter_name,
-       m.captured_by as captured_by_id, capturer.name as captured_by_name,
-       null as archived_by_id, null as archived_by_name, used.uses, used.last_used_at
+select (select documents from spread) as documents, (select mean from spread) as mean, score, cosine,
+       best.id, content, type, scope, status, confidence, origin, best.created_at, evidence, supersedes_id,
+       source_thread_id, source_message_id, source_label, captured_by as captured_by_id, name as captured_by_name,
+       uses, last_used_at
 from best
-join agent_memory_candidate m on m.organization_id = :organization_id and m.id = best.id
-left join place on place.id = m.target_matter_id
-left join app_user capturer on capturer.organization_id = m.organization_id and capturer.id = m.captured_by
+left join app_user u on u.organization_id = :organization_id and u.id = captured_by
 left join lateral (
-    select count(*) as uses, max(u.used_at) as last_used_at
-    from memory_use u
-    where u.organization_id = m.organization_id and u.memory_id = m.id
+    select count(*) as uses, max(used_at) as last_used_at from memory_use
+    where organization_id = :organization_id and memory_id = best.id
 ) used on true
-order by best.score desc, best.id desc;
+order by score desc, best.id desc;
+
+-- name: size
+-- How many memories a bucket holds, and how many terms one of them has on average.
+select count(*)::float8 as documents, greatest(avg(length), 1)::float8 as mean
+from agent_memory_candidate
+where organization_id = :organization_id and owner_id = :owner_id and status = 'active'
+  and bucket = coalesce(:bucket, (
+      select id from matter where organization_id = :organization_id and (number = :matter or id = :matter_id)));
+
+-- name: large_bucket
+-- The same of a bucket that is too large to compare with the question row by row. A first pass scores every row
+-- coarsely: by the sketch of its vector, whose distance tells the angle, and by the question's rarer words. What it puts
+-- in front is scored with all terms. `documents` and `mean` are the bucket's of a while ago, and the lowest cosine, which
+-- is the meaning's zero, is that of a sample. Inner queries with `offset 0` are looked up row by row, in an index.
+with place as (
+    select coalesce(:bucket, (
+        select id from matter
+        where organization_id = :organization_id and (number = :matter or id = :matter_id))) as id
+), asked as (
+    select term, ln(1 + (greatest(:documents, count(*)) - count(*) + 0.5) / (count(*) + 0.5)) as idf,
+           sum(count(*)) over (order by count(*), term) - count(*) < 10000 as rare
+    from memory_term
+    where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+      and term = any(:terms)
+    group by term
+), worded as (
+    select memory_id, sum(idf * tf * 1.9 / (tf + 0.9 * (0.6 + 0.4 * length / :mean))) as bm25
+    from asked cross join lateral (
+        select memory_id, tf::float8 as tf, length from memory_term
+        where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+          and term = asked.term
+        offset 0
+    ) posting
+    where rare
+    group by memory_id
+), candidate as (
+    select id from agent_memory_candidate left join worded on memory_id = id
+    where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+      and status = 'active'
+    order by :words * coalesce(bm25 / (select max(bm25) from worded), 0)
+             + :meaning * 1.4 * coalesce(cos(
+                 pi() * (sketch <~> (select binary_quantize(cast(:vector as halfvec))))
+                 / (select vector_dims(cast(:vector as halfvec)))), 0) desc
+    limit 500
+), live as (
+    select id, source, cosine, bm25
+    from candidate cross join lateral (
+        select source, case when embedding_model = :model then - (embedding <#> :vector) end as cosine
+        from agent_memory_candidate
+        where organization_id = :organization_id and id = candidate.id
+        offset 0
+    ) row cross join lateral (
+        select sum(idf * tf * 1.9 / (tf + 0.9 * (0.6 + 0.4 * length / :mean))) as bm25
+        from asked cross join lateral (
+            select tf::float8 as tf, length from memory_term
+            where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+              and term = asked.term and memory_id = candidate.id
+            offset 0
+        ) posting
+    ) said
+), sample as (
+    select case when embedding_model = :model then - (embedding <#> :vector) end as cosine
+    from agent_memory_candidate
+    where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+      and status = 'active'
+    order by source, id limit 4000
+), spread as (
+    select lowest, nullif(highest - lowest, 0) as width, most
+    from (
+        select least(min(cosine), (select min(cosine) from sample)) as lowest, max(cosine) as highest,
+               nullif(max(bm25), 0) as most
+        from live
+    ) as seen
+), hit as (
+    select id, source
+    from live
+    order by :words * coalesce(bm25 / (select most from spread), 0)
+             + :meaning * coalesce((cosine - (select lowest from spread)) / (select width from spread), 0.5) desc,
+             id desc
+    limit :limit + 40
+), family as (
+    -- The two neighbours on each side, which gain from the hit, and the two beyond, from which these may gain.
+    select id, source, max(cosine) as cosine, bool_or(away <= 2) as gains
+    from (
+        select around.id, hit.source, away,
+               case when embedding_model = :model then - (embedding <#> :vector) end as cosine
+        from hit cross join lateral (
+            (select id, embedding_model, embedding, row_number() over (order by id desc) - 1 as away
+             from agent_memory_candidate
+             where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+               and status = 'active' and source = hit.source and id <= hit.id
+             order by id desc limit 5)
+            union all
+            (select id, embedding_model, embedding, row_number() over (order by id) as away
+             from agent_memory_candidate
+             where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+               and status = 'active' and source = hit.source and id > hit.id
+             order by id limit 4)
+        ) around
+    ) as relative
+    group by id, source
+), near as (
+    select id, source, cosine, gains,
+           :words * coalesce(bm25 / (select most from spread), 0)
+           + :meaning * coalesce((cosine - (select lowest from spread)) / (select width from spread), 0.5) as relation
+    from family cross join lateral (
+        select sum(idf * tf * 1.9 / (tf + 0.9 * (0.6 + 0.4 * length / :mean))) as bm25
+        from asked cross join lateral (
+            select tf::float8 as tf, length from memory_term
+            where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+              and term = asked.term and memory_id = family.id
+            offset 0
+        ) posting
+    ) said
+), placed as (
+    select id, cosine, gains, relation + :neighbours * coalesce(greatest(
+               lag(relation, 2) over turns, lag(relation) over turns,
+               lead(relation) over turns, lead(relation, 2) over turns), 0) as score
+    from near
+    window turns as (partition by source order by id)
+), likely as (
+    select id, cosine, score from placed where gains order by score desc, id desc limit :limit + 50
+), best as (
+    select m.*, cosine, score
+           + :recency * power(0.5, least(greatest(date_part('epoch', now() - created_at) / 86400 / :half_life, 0), 100))
+           + case when type = any(cast(:standing as memory_type[])) then :type else 0 end as score
+    from likely join agent_memory_candidate m using (id)
+    where organization_id = :organization_id
+    order by score desc, id desc limit :limit
+)
+select score, cosine, best.id, content, type, scope, status, confidence, origin, best.created_at, evidence,
+       supersedes_id, source_thread_id, source_message_id, source_label, captured_by as captured_by_id,
+       name as captured_by_name, uses, last_used_at
+from best
+left join app_user u on u.organization_id = :organization_id and u.id = captured_by
+left join lateral (
+    select count(*) as uses, max(used_at) as last_used_at from memory_use
+    where organization_id = :organization_id and memory_id = best.id
+) used on true
+order by score desc, best.id desc;
+
+-- name: newest
+-- The memories of one bucket for a session that has asked nothing yet: recency and type alone decide.
+with place as (
+    select coalesce(:bucket, (
+        select id from matter
+        where organization_id = :organization_id and (number = :matter or id = :matter_id))) as id
+), first as (
+    select id,
+           :recency * power(0.5, least(greatest(date_part('epoch', now() - created_at) / 86400 / :half_life, 0), 100))
+           + case when type = any(cast(:standing as memory_type[])) then :type else 0 end as score
+    from agent_memory_candidate
+    where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+      and status = 'active'
+    order by score desc, id desc limit :limit
+), best as (
+    select m.*, score from first join agent_memory_candidate m using (id) where organization_id = :organization_id
+)
+select score, null as cosine, best.id, content, type, scope, status, confidence, origin, best.created_at, evidence,
+       supersedes_id, source_thread_id, source_message_id, source_label, captured_by as captured_by_id,
+       name as captured_by_name, uses, last_used_at
+from best
+left join app_user u on u.organization_id = :organization_id and u.id = captured_by
+left join lateral (
+    select count(*) as uses, max(used_at) as last_used_at from memory_use
+    where organization_id = :organization_id and memory_id = best.id
+) used on true
+order by score desc, best.id desc;

@@ -86,3 +86,11 @@ grant select, insert, update, delete on job_failure to north_app;
 -- The statement that creates a database, where there is none of this name.
 select format('create database %%I', cast(:name as text)) as statement
 where not exists (select from pg_database where datname = :name);
+
+-- name: has_tables
+-- Whether anything that could hold rows was made in this database, extensions aside.
+select exists (
+    select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname !~ '^pg_' and n.nspname <> 'information_schema' and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+      and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
+) as has_tables;

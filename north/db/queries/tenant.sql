@@ -11,11 +11,14 @@ select north_bind(:organization_id, :user_id);
 -- name: alive
 select 1 as alive;
 
--- name: server_process
-select pg_backend_pid() as pid;
+-- name: server
+-- Which process answers, and the time by its clock.
+select pg_backend_pid() as pid, clock_timestamp() as now;
 
 -- name: limits
--- For as long as a connection lasts; in milliseconds or with a unit.
-select set_config('statement_timeout', :statement, false), set_config('lock_timeout', :lock, false),
-       set_config('idle_in_transaction_session_timeout', :idle, false),
-       set_config('default_transaction_isolation', 'read committed', false);
+-- For as long as a connection lasts. A limit that the operator has set for the role or the database stays.
+select set_config(given.name, given.value, false)
+from (values ('statement_timeout', cast(:statement as text)), ('lock_timeout', :lock),
+             ('idle_in_transaction_session_timeout', :idle), ('default_transaction_isolation', 'read committed'))
+     as given (name, value)
+where current_setting(given.name) in ('0', 'repeatable read', 'serializable');

@@ -11,7 +11,8 @@ select id from app_user where organization_id = :organization_id order by id;
 -- For each scope and type without a ledger row: how many captures count, and how many of them are still active. A
 -- capture is a memory's first version; its latest version says what has become of it. What this lawyer's sessions
 -- captured counts while it is active, what this lawyer archived counts as not kept, and what somebody else archived
--- does not count. Nor does what was written by hand, whoever changed it later.
+-- does not count. Nor does what was written by hand, whoever changed it later, and what went with an import that its
+-- lawyer undid: that says nothing about such memories.
 with recursive captured as (
     select id, scope, type, status from agent_memory_candidate
     where organization_id = :organization_id and captured_by = :user_id and supersedes_id is null
@@ -21,8 +22,12 @@ with recursive captured as (
     join agent_memory_candidate m on m.organization_id = :organization_id and m.supersedes_id = captured.id
     where captured.status = 'superseded' and m.status in ('active', 'superseded')
 ), archived as (
-    select scope, type, origin, supersedes_id from agent_memory_candidate
-    where organization_id = :organization_id and archived_by = :user_id and status = 'archived'
+    select m.scope, m.type, m.origin, m.supersedes_id from agent_memory_candidate m
+    where m.organization_id = :organization_id and m.archived_by = :user_id and m.status = 'archived'
+      and (m.id, coalesce(m.archived_at, '-infinity')) not in (
+          select brought.memory_id, b.undone_at from import_batch b
+          join import_memory brought on brought.organization_id = b.organization_id and brought.batch_id = b.id
+          where b.organization_id = :organization_id and b.user_id = :user_id and b.undone_at is not null)
     union all
     select archived.scope, archived.type, m.origin, m.supersedes_id from archived
     join agent_memory_candidate m on m.organization_id = :organization_id and m.id = archived.supersedes_id

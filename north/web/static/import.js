@@ -27,6 +27,7 @@ document.addEventListener("drop", (event) => {
   event.preventDefault();
   file.classList.remove("is-over");
   if (isGoing()) return;
+  if (event.dataTransfer.files.length > 1) say("One file at a time: import the others afterwards, or as one ZIP file.");
   const first = new DataTransfer();
   first.items.add(event.dataTransfer.files[0]);
   chosen.files = first.files;

@@ -1,0 +1,1 @@
+"""How fast exports of other assistants are read, and in how much memory."""

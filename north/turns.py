@@ -1,0 +1,176 @@
+"""Fair turns: one firm's flood is its own.
+
+Of each firm a few requests are worked on at once, more of them wait in a line, and what the line has no room for is
+refused. This is decided before anything is asked of the database, by what the process remembers of whose a credential
+is. That memory limits, and never admits: every request is still signed in for itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable, Hashable, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from north.errors import TooManyRequests
+
+AT_ONCE = 3
+"""How many requests of one firm are worked on at once: what two cores can do, and one to be ready when they have."""
+MOST_WAITING = 64
+"""How many more requests of one firm wait; they are served in the order in which they came."""
+COUNTED_SECONDS = 1.0
+"""For how long a request holds its turn. What takes longer waits for others, as chats do for a model and uploads for
+their sender; those must not keep a firm's short requests waiting."""
+REFUSED_AFTER_SECONDS = 0.5
+"""When a refusal is answered: a client that asks again at once would otherwise be refused a thousand times a second."""
+MOST_REFUSALS = 256
+"""How many refusals of one firm are held back so; more are answered at once."""
+RETRY_SECONDS = 1
+REMEMBERED = 50_000
+"""How many credentials are remembered, the last that were used."""
+
+# ASGI's parts, named here since what imports this knows no web framework.
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class _Line:
+    """A firm's requests: how many have their turn, who waits for one, and how many refusals are on their way."""
+
+    busy: int = 0
+    waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
+    refusals: int = 0
+
+    @property
+    def idle(self) -> bool:
+        return not (self.busy or self.waiting or self.refusals)
+
+
+class Turns:
+    """Whose turn it is, in this process."""
+
+    def __init__(self, at_once: int = AT_ONCE, most_waiting: int = MOST_WAITING) -> None:
+        self._at_once, self._most_waiting = at_once, most_waiting
+        self._firms: OrderedDict[bytes, UUID] = OrderedDict()
+        self._lines: dict[Hashable, _Line] = {}
+
+    def remember(self, credential: str, organization_id: UUID) -> None:
+        """Remember the firm of a credential that has just been accepted."""
+        key = _key(credential)
+        self._firms[key] = organization_id
+        self._firms.move_to_end(key)
+        if len(self._firms) > REMEMBERED:
+            self._firms.popitem(last=False)
+
+    async def take(self, credential: str) -> Callable[[], None]:
+        """Wait for a turn.
+
+        Args:
+            credential: a token or a session's secret. One whose firm is not known yet has a line of its own.
+
+        Returns:
+            What gives the turn back; calling it again does nothing.
+
+        Raises:
+            TooManyRequests: too many of the same firm wait already.
+        """
+        key = _key(credential)
+        whose: Hashable = self._firms.get(key, key)
+        line = self._lines.setdefault(whose, _Line())
+        if line.busy < self._at_once:
+            line.busy += 1
+        elif len(line.waiting) < self._most_waiting:
+            await self._wait(whose, line)
+        else:
+            await self._refuse(whose, line)
+        return _once(lambda: self._pass_on(whose, line))
+
+    async def _wait(self, whose: Hashable, line: _Line) -> None:
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        line.waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._pass_on(whose, line)  # it came in the moment in which nobody wanted it any more
+            raise
+
+    async def _refuse(self, whose: Hashable, line: _Line) -> None:
+        if line.refusals < MOST_REFUSALS:
+            line.refusals += 1
+            try:
+                await asyncio.sleep(REFUSED_AFTER_SECONDS)
+            finally:
+                line.refusals -= 1
+                self._forget(whose, line)
+        raise TooManyRequests(seconds=RETRY_SECONDS)
+
+    def _pass_on(self, whose: Hashable, line: _Line) -> None:
+        """Give a turn to the next who still waits."""
+        while line.waiting:
+            turn = line.waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        line.busy -= 1
+        self._forget(whose, line)
+
+    def _forget(self, whose: Hashable, line: _Line) -> None:
+        if line.idle and self._lines.get(whose) is line:
+            del self._lines[whose]
+
+
+async def in_turn(
+    turns: Turns, credential: str | None, app: App, scope: MutableMapping[str, Any], receive: Receive, send: Send
+) -> None:
+    """Serve a request when its firm's turn has come. The turn ends as the reply begins, or after a second.
+
+    A request without a credential is nobody's, and served at once: it gets no further than the door.
+
+    Raises:
+        TooManyRequests: too many of the same firm wait already; nothing was done.
+    """
+    if not credential:
+        await app(scope, receive, send)
+        return
+    give_back = await turns.take(credential)
+    limit = asyncio.get_running_loop().call_later(COUNTED_SECONDS, give_back)
+
+    async def send_noted(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            give_back()
+        await send(message)
+
+    try:
+        await app(scope, receive, send_noted)
+    finally:
+        limit.cancel()
+        give_back()
+
+
+def bearer(headers: Mapping[str, str]) -> str | None:
+    """The token in a request's headers, whose names are looked up in any case; None without one."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+def _key(credential: str) -> bytes:
+    return hashlib.blake2b(credential.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _once(act: Callable[[], None]) -> Callable[[], None]:
+    done = False
+
+    def do() -> None:
+        nonlocal done
+        if not done:
+            done = True
+            act()
+
+    return do

@@ -1,0 +1,89 @@
+"""A disk of a few megabytes, on which a database can be put."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import errors, sql
+from psycopg.conninfo import conninfo_to_dict
+
+from north.db.embedded import EmbeddedServer
+from tests.conftest import TestDatabase
+
+SIZE = "64m"
+
+
+@dataclass
+class SmallDisk:
+    """The disk as a tablespace `small`, and the database that was moved to it."""
+
+    server: EmbeddedServer
+    database: str = ""
+
+    def moved(self, database: TestDatabase) -> TestDatabase:
+        """The database, on the disk from now on."""
+        self.database = str(conninfo_to_dict(database.superuser_url)["dbname"])
+        self._run(sql.SQL("alter database {} set tablespace small").format(sql.Identifier(self.database)))
+        return database
+
+    def fill(self) -> None:
+        """Leave no room."""
+        with psycopg.connect(self.server.superuser_url(self.database), autocommit=True) as connection:
+            connection.execute("create table filler (text text)")
+            for length in (1_000_000, 8_000):
+                with suppress(errors.DiskFull):
+                    while True:
+                        connection.execute("alter table filler alter column text set storage external")
+                        connection.execute("insert into filler values (repeat('x', %s))", (length,))
+
+    def empty(self) -> None:
+        """Make room."""
+        with psycopg.connect(self.server.superuser_url(self.database), autocommit=True) as connection:
+            connection.execute("drop table filler")
+            connection.execute("checkpoint")
+
+    def _run(self, statement: sql.Composed | sql.SQL) -> None:
+        with psycopg.connect(self.server.superuser_url(), autocommit=True) as connection:
+            connection.execute(statement)
+
+
+def small_disk(server: EmbeddedServer) -> Iterator[SmallDisk]:
+    """Mount it, where this machine lets us; otherwise the test is skipped."""
+    with tempfile.TemporaryDirectory(prefix="north-disk-") as folder:
+        Path(folder).chmod(0o755)  # the server may run as another user
+        yield from _mounted(server, Path(folder))
+
+
+def _mounted(server: EmbeddedServer, place: Path) -> Iterator[SmallDisk]:
+    mount = shutil.which("mount")
+    command = [str(mount), "-t", "tmpfs", "-o", f"size={SIZE}", "north-small-disk", str(place)]
+    if sys.platform != "linux" or mount is None or subprocess.run(command, capture_output=True).returncode != 0:
+        pytest.skip("needs a machine on which a small disk can be mounted")
+    try:
+        yield from _tablespace(server, place)
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def _tablespace(server: EmbeddedServer, place: Path) -> Iterator[SmallDisk]:
+    owner = (server.data_dir / "postgres").stat()
+    root = place / "tablespace"
+    root.mkdir(mode=0o700)
+    shutil.chown(root, owner.st_uid, owner.st_gid)
+    disk = SmallDisk(server)
+    disk._run(sql.SQL("create tablespace small location {}").format(sql.Literal(str(root))))
+    try:
+        yield disk
+    finally:
+        if disk.database:
+            disk._run(sql.SQL("drop database {} with (force)").format(sql.Identifier(disk.database)))
+        disk._run(sql.SQL("drop tablespace small"))

@@ -1,0 +1,22 @@
+"""Whatever is killed in whatever moment: what was acknowledged is there, once, and North is soon at work again.
+
+A few kills; `make prove-faults` does a hundred.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from tests.faults.harness import postgres_in
+from tests.faults.kills import VICTIMS, kill_again_and_again
+
+RECOVERY_SECONDS = 10.0
+
+
+async def test_nothing_is_lost_and_nothing_doubled_by_kills_under_load(tmp_path: Path) -> None:
+    with postgres_in(tmp_path / "data") as postgres:
+        found = await kill_again_and_again(postgres, tmp_path, list(VICTIMS), chance=random.Random())
+    assert found.wrong == []
+    assert found.saves > 20 and found.threads > 0
+    assert max(max(seconds) for seconds in found.seconds.values()) < RECOVERY_SECONDS

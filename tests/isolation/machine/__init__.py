@@ -1,0 +1,1 @@
+"""Random firms and lawyers on the whole application: nobody is shown, or can tell, what is somebody else's."""
