@@ -7,7 +7,8 @@ INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .PHONY: help up install test lint format bench bench-recall bench-latency bench-mcp bench-mining bench-offline bench-pages \
-        bench-sweep bench-peers bench-footprint bench-imports conformance prove-faults prove-hostile screenshots browser clean
+        bench-sweep bench-peers bench-footprint bench-imports bench-throughput conformance prove-faults prove-hostile \
+        prove-isolation prove-mutants prove-pooler prove-standby prove-restore screenshots browser clean
 
 help: ## List the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -47,16 +48,35 @@ prove-hostile: browser ## Hostile text, bytes and credentials on every surface, 
 	@HOSTILE_TIMES=$${HOSTILE_TIMES:-40} $(BIN)/pytest -n 2 --dist loadfile tests/hostile tests/browser/test_hostile.py \
 	    tests/browser/test_hostile_pages.py tests/memory/test_fence.py tests/memory/test_document_fence.py $(ARGS)
 
+prove-isolation: $(INSTALLED) ## Random firms on every route and tool, until a million replies were looked at; about two hours.
+	@$(BIN)/python -m tests.isolation.machine.run $(ARGS)
+
+prove-mutants: $(INSTALLED) ## Break each wall in turn, and print which test sees it; half an hour.
+	@$(BIN)/python -m tests.isolation.prove_mutants $(ARGS)
+
+prove-pooler: $(INSTALLED) ## Ten thousand transactions of two firms behind PgBouncer, on one server connection.
+	@$(BIN)/python scripts/install_pgbouncer.py
+	@NORTH_POOLER_TRANSACTIONS=10000 $(BIN)/pytest -s tests/isolation/test_pooler.py $(ARGS)
+
+prove-standby: $(INSTALLED) ## Recall from a hot standby, under the same roles.
+	@$(BIN)/pytest tests/isolation/test_standby.py $(ARGS)
+
+prove-restore: $(INSTALLED) ## Dump, restore on a server that never saw North, and run the isolation suite on what was restored.
+	@$(BIN)/python -m tests.isolation.prove_restore
+
 prove-faults: $(INSTALLED) ## Kill, cut, fill and restart everything a hundred times under load; half an hour.
 	@$(BIN)/python -m tests.faults.prove $(ARGS)
 
-bench: bench-recall bench-latency bench-mcp bench-offline bench-mining bench-pages bench-sweep bench-imports ## Run every benchmark.
+bench: bench-recall bench-latency bench-mcp bench-offline bench-mining bench-pages bench-sweep bench-imports bench-throughput ## Run every benchmark.
 
 bench-recall: $(INSTALLED) ## How much of the evidence recall finds, on public conversations.
 	@$(BIN)/python -m benchmarks.recall.run $(ARGS)
 
-bench-latency: $(INSTALLED) ## How long saving and recalling take, as ratios to a floor.
+bench-latency: $(INSTALLED) ## How long each call takes over REST and MCP, as ratios to a floor.
 	@$(BIN)/python -m benchmarks.latency.run $(ARGS)
+
+bench-throughput: $(INSTALLED) ## Calls a second at saturation, and what one firm's flood costs its neighbour.
+	@$(BIN)/python -m benchmarks.throughput.run $(ARGS)
 
 bench-mcp: $(INSTALLED) ## What MCP costs over REST, as ratios within one run.
 	@$(BIN)/python -m benchmarks.mcp.run $(ARGS)

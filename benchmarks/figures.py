@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import psutil  # type: ignore[import-untyped]  # it ships no types
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -21,9 +22,11 @@ def milliseconds(seconds: Sequence[float], shares: Sequence[float] = (50, 95)) -
 
 
 def machine() -> str:
-    """The processor, its cores, the system and Python, on one line."""
+    """The processor, its cores, its memory, the system and Python, on one line."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{_processor()}, {cores} cores, {platform.system()}, Python {platform.python_version()}"
+    memory = psutil.virtual_memory().total / 2**30
+    system = f"{platform.system()} {platform.release()}"
+    return f"{_processor()}, {cores} cores, {memory:.0f} GiB, {system}, Python {platform.python_version()}"
 
 
 def _processor() -> str:

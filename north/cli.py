@@ -197,7 +197,7 @@ def import_(
                 settings, lambda backend: importing.bring_in(backend, settings, email, path, file, show)
             )
         )
-    say(as_json, importing.in_words(result), importing.as_json(result))
+    importing.report(result, as_json=as_json)
     if result.status is not ImportStatus.FINISHED:
         raise typer.Exit(1)
 

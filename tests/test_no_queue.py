@@ -48,6 +48,7 @@ ALLOWED = {
     "north/web/chat_pages.py": PAUSED,
     "docs/developers/rest.md": PAUSED,
     "tests/chat/test_paused.py": PAUSED,
+    "tests/isolation/machine/agent_calls.py": PAUSED,
     "north/web/consent_pages.py": "OAuth's consent, which lets a program in",
     "tests/web/test_consent_pages.py": "OAuth's consent, which lets a program in",
     "north/chat/models.py": "a provider's answer",

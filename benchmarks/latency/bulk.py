@@ -1,8 +1,8 @@
 """Memories by the hundred thousand, written past the door: by COPY, as the door would have left them.
 
 The vectors are cheap: `POOL` texts are embedded by the real model, and a memory that varies one of these texts, four
-words in ten, gets its vector with noise. Words and meaning so belong together as they do in life, and no two vectors are
-alike where recall is measured. What fills up a firm beside it varies the texts and shares their vectors.
+words in ten, gets its vector with noise. Words and meaning so belong together as they do in life, and no two vectors
+are alike where recall is measured. What fills up a firm beside it varies the texts and shares their vectors.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ PER_SOURCE = 20
 AT_ONCE = 20_000
 
 MEMORIES = """copy agent_memory_candidate (organization_id, id, scope, type, target_user_id, target_matter_id, content,
-    content_key, length, status, confidence, origin, source_label, captured_by, embedding, embedding_model) from stdin"""
+    content_key, length, status, confidence, origin, source_label, captured_by, embedding,
+    embedding_model) from stdin"""
 TERMS = """copy memory_term (organization_id, bucket, term, memory_id, tf, length, scope, target_user_id) from stdin"""
 
 

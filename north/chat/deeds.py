@@ -49,7 +49,10 @@ Found = tuple[tuple[Finding, ...], int]
 
 @dataclass(slots=True)
 class Deciding:
-    """What one run decides by. `attended` waits for the model; `earlier` is what became of an item's parts before."""
+    """What one run decides by.
+
+    `attended` waits for the model; `earlier` is what became of the parts before of the item that comes first.
+    """
 
     miner: Miner
     run: Run
@@ -98,11 +101,11 @@ class Deciding:
                 if number in self._repeats or number in repeats:
                     return Skip("repeated", counted=False)
                 repeats.add(number)
-                return await self._explicit(item, before[_key(item)])
+                return await self._explicit(item, before[_key(item)], first=first)
             case Conversation():
                 return await self._conversation(item, before[_key(item)], first=first)
 
-    async def _explicit(self, item: ExplicitMemory, before: ReadBefore) -> Deed:
+    async def _explicit(self, item: ExplicitMemory, before: ReadBefore, *, first: bool) -> Deed:
         if self._split is None or self._split[0] is not item:
             self._split = item, await self.reader.run(statements, text_of(item))
         every = {statement_hash(statement): statement for statement in self._split[1]}
@@ -116,7 +119,7 @@ class Deciding:
         except InvalidInput as error:
             return Failure(failed(item.label, str(error)))
         # What an earlier run has read of it brought something, else that could not be told any more.
-        earlier = self.earlier or Counter(saved=int(before.by_this))
+        earlier = (self.earlier if first else None) or Counter(saved=int(before.by_this))
         ends = len(chosen) == len(unread)
         return Read(_key(item), before.parts, frozenset(chosen), findings, mined=False, ends=ends, earlier=earlier)
 
@@ -140,7 +143,7 @@ class Deciding:
         findings, count = found
         ends = not _has_own_words(unread[count:])
         turns = frozenset(turn_hash(turn.key) for turn in (unread if ends else unread[:count]))
-        return Read(_key(item), before.parts, turns, findings, mined=True, ends=ends, earlier=self.earlier)
+        return Read(_key(item), before.parts, turns, findings, mined=True, ends=ends)
 
     async def _mine(self, item: Conversation, unread: Sequence[Turn], *, first: bool) -> Found | None:
         landing = Landing.of(item, self.run.current)

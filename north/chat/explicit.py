@@ -66,49 +66,70 @@ def text_of(memory: ExplicitMemory) -> str:
 
 
 def _wholes(document: str) -> Iterator[str]:
-    headings: list[_Heading] = []
-    lines: list[str] = []
-
-    def ended() -> Iterator[str]:
-        if lines:
-            yield _under(headings, " ".join(lines))
-            lines.clear()
-
-    def enter(level: int, text: str = "") -> Iterator[str]:
-        """Leave what stands at this level or deeper, and begin a new one where there is a text."""
-        while headings and headings[-1].level >= level:
-            left = headings.pop()
-            if not left.used:
-                yield _under(headings, left.text)
-        if text:
-            headings.append(_Heading(level, text))
-
+    """The statements as they stand there, of any length."""
+    lines = _Lines()
     for line in document.split("\n"):
+        yield from lines.add(line)
+    yield from lines.end()
+
+
+class _Lines:
+    """The lines of a statement that is not complete, and the headings over it."""
+
+    def __init__(self) -> None:
+        self._headings: list[_Heading] = []
+        self._lines: list[str] = []
+
+    def add(self, line: str) -> Iterator[str]:
+        """Read a line; gives what is complete by it."""
         text = line.strip()
         heading, bullet = _HEADING.fullmatch(text), _BULLET.fullmatch(line)
         if not text or _RULE.fullmatch(line):
-            yield from ended()
+            yield from self._complete()
         elif heading and len(text) <= PREFIX_LIMIT:
-            yield from ended()
             title = heading["marked"] or heading["bold"] or heading["underlined"]
-            yield from enter(_depth(text), _MARKS.sub("", title).strip())
+            yield from self._enter(_depth(text), _MARKS.sub("", title).strip())
         elif bullet:
-            yield from ended()
-            level = _LINES + 1 + len(bullet["indent"].expandtabs())
-            item = _MARKS.sub("", bullet["text"])
-            opens = item.endswith(":") and len(item) <= PREFIX_LIMIT
-            yield from enter(level, item if opens else "")
-            lines.extend([] if opens else [item])
-        elif lines and _goes_on(lines[-1], line):
-            lines.append(_MARKS.sub("", text))
+            yield from self._begin(bullet["text"], _LINES + 1 + len(bullet["indent"].expandtabs()))
+        elif self._lines and _goes_on(self._lines[-1], line):
+            self._lines.append(_MARKS.sub("", text))
         else:
-            yield from ended()
-            opens = text.endswith(":") and len(text) <= PREFIX_LIMIT
-            if opens or not (headings and headings[-1].level == _LINES and not headings[-1].used):
-                yield from enter(_LINES, _MARKS.sub("", text) if opens else "")
-            lines.extend([] if opens else [_MARKS.sub("", text)])
-    yield from ended()
-    yield from enter(0)
+            yield from self._begin(text, _LINES)
+
+    def end(self) -> Iterator[str]:
+        """What is left at the end."""
+        yield from self._enter(0)
+
+    def _begin(self, text: str, level: int) -> Iterator[str]:
+        """A new statement, or a line that ends in a colon, under which others stand."""
+        text = _MARKS.sub("", text)
+        opens = text.endswith(":") and len(text) <= PREFIX_LIMIT
+        yield from self._complete()
+        awaits = self._headings and self._headings[-1].level == level == _LINES and not self._headings[-1].used
+        if opens or not awaits:
+            yield from self._enter(level, text if opens else "")
+        self._lines += [] if opens else [text]
+
+    def _complete(self) -> Iterator[str]:
+        if self._lines:
+            yield self._under_headings(" ".join(self._lines))
+            self._lines.clear()
+
+    def _enter(self, level: int, text: str = "") -> Iterator[str]:
+        """Leave what stands at this level or deeper, and begin a heading where there is a text."""
+        yield from self._complete()
+        while self._headings and self._headings[-1].level >= level:
+            left = self._headings.pop()
+            if not left.used:
+                yield self._under_headings(left.text)
+        if text:
+            self._headings.append(_Heading(level, text))
+
+    def _under_headings(self, text: str) -> str:
+        for heading in self._headings:
+            heading.used = True
+        titles = [heading.text.rstrip(":").strip() for heading in self._headings]
+        return ": ".join([*filter(None, titles), text])
 
 
 def _depth(heading: str) -> int:
@@ -118,13 +139,6 @@ def _depth(heading: str) -> int:
 def _goes_on(before: str, line: str) -> bool:
     """Whether a line goes on with the one before: it is indented under it, or in the middle of its sentence."""
     return line[:1].isspace() or (line[:1].islower() and not _ENDS.search(before))
-
-
-def _under(headings: list[_Heading], text: str) -> str:
-    for heading in headings:
-        heading.used = True
-    titles = [heading.text.rstrip(":").strip() for heading in headings]
-    return ": ".join([*filter(None, titles), text])
 
 
 def _parts(text: str) -> Iterator[str]:

@@ -23,7 +23,7 @@ from north.model import Caller, Draft, FailedConversation, Import, Scope, new_id
 TITLE_LIMIT = 200
 REASON_LIMIT = 300
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-"""When something was said of which nobody knows when: before anything that the lawyer has changed since."""
+"""The time of what has none: before anything that the lawyer has changed since."""
 _REFUSES_WHO_ASKS = frozenset({401, 403, 404})
 """Statuses by which a provider refuses a key or a model, so that it would refuse every conversation."""
 
@@ -47,7 +47,7 @@ class Landing:
     def landed(self, finding: Finding, at: datetime | None) -> Finding:
         """A finding as it is saved: personal, with the label and the time of what was said. Raises InvalidInput.
 
-        What was said nobody knows when replaces nothing, and is older than whatever the lawyer deleted.
+        Without a time it replaces nothing, and counts as older than whatever the lawyer deleted.
         """
         draft = replace(
             finding.draft,

@@ -17,6 +17,7 @@ from north.api.shapes import import_shape
 from north.chat.exports import temporary_file
 from north.chat.importing import run_import
 from north.chat.mining import configured_miner
+from north.commands.options import say
 from north.errors import ImportEmpty, ImportTooLarge, InvalidInput, NorthError
 from north.memory.backend import Backend
 from north.memory.imports import IMPORT_LIMIT, begin, cancel_import
@@ -106,17 +107,17 @@ def interrupted(work: Callable[[], Result]) -> Result:
         raise KeyboardInterrupt from None
 
 
-def in_words(result: Import) -> str:
-    """The report, for people."""
-    if result.status is ImportStatus.FAILED:
-        return f"The import failed. {result.error}"
+def report(result: Import, *, as_json: bool) -> None:
+    """Print what became of it, for people or as `GET /imports/{id}` gives it; a failure goes to standard error."""
+    if result.status is ImportStatus.FAILED and not as_json:
+        typer.echo(f"north: {result.error}", err=True)
+    else:
+        say(as_json, _in_words(result), import_shape(result).model_dump(mode="json"))
+
+
+def _in_words(result: Import) -> str:
     report = result.report
     lines = [f"{result.status.value.capitalize()}. {report_in_words(report)}"]
     lines += [f"  failed: {each.conversation}: {each.reason}" for each in report.failed]
     lines += ["  …"] if report.failed_count > len(report.failed) else []
     return "\n".join([*lines, f"{report.memories} saved as memories."])
-
-
-def as_json(result: Import) -> dict[str, object]:
-    """The import, for scripts, as `GET /imports/{id}` gives it."""
-    return import_shape(result).model_dump(mode="json")

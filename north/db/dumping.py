@@ -130,7 +130,8 @@ def _run(program: str, options: Sequence[str], url: str, tell: Tell, failure: ty
     environment = os.environ | {"LC_ALL": "C"}
     if password := named.pop("password", None):
         environment["PGPASSWORD"] = str(password)
-    command = [program, f"--dbname={make_conninfo("", **named)}", *options]
+    database = make_conninfo("", **named)
+    command = [program, f"--dbname={database}", *options]
     read: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True, "errors": "replace"}
     if os.name == "posix":
         read["umask"] = 0o077

@@ -181,6 +181,7 @@ async def _restore_row(transaction: Transaction, caller: Caller, row: Row) -> No
     await tell(transaction, caller, [("memory_restored", row["id"], {})])
 
 
+@retried
 async def history(backend: Backend, caller: Caller, memory_id: UUID) -> list[Memory]:
     """Every version that this one comes from or led to, newest first.
 

@@ -114,6 +114,7 @@ def turn_hash(key: str) -> bytes:
     return hashlib.sha256(key.encode(errors="replace")).digest()[:_HASH]
 
 
+@retried
 async def start(backend: Backend, caller: Caller, import_id: UUID) -> Run | None:
     """Begin an import, or go on with it; None when it has ended, or there is none."""
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
@@ -128,8 +129,7 @@ async def copy_pieces(backend: Backend, caller: Caller, import_id: UUID, file: B
     """Write an uploaded file to `file`, a piece at a time."""
     number = 0
     while True:
-        async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
-            row = await transaction.first("imports.chunk", import_id=import_id, number=number)
+        row = await _piece(backend, caller, import_id, number)
         if row is None:
             break
         file.write(row["piece"])
@@ -137,6 +137,13 @@ async def copy_pieces(backend: Backend, caller: Caller, import_id: UUID, file: B
     file.flush()
 
 
+@retried
+async def _piece(backend: Backend, caller: Caller, import_id: UUID, number: int) -> Row | None:
+    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        return await transaction.first("imports.chunk", import_id=import_id, number=number)
+
+
+@retried
 async def note_progress(run: Run, progress: float) -> None:
     """Say how far the file is read.
 
@@ -150,12 +157,14 @@ async def note_progress(run: Run, progress: float) -> None:
         raise RunEnded
 
 
+@retried
 async def wait(run: Run) -> None:
     """Let the import wait for its next run."""
     async with run.backend.database.tenant(run.caller.organization_id, run.caller.user_id) as transaction:
         await transaction.send("imports.wait", import_id=run.current.id)
 
 
+@retried
 async def read_before(run: Run, keys: Sequence[Key]) -> dict[Key, ReadBefore]:
     """What was read of each of these already."""
     before: defaultdict[Key, ReadBefore] = defaultdict(ReadBefore)

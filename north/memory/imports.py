@@ -15,6 +15,7 @@ from uuid import UUID
 import structlog
 
 from north.db.connect import Row, Transaction
+from north.db.races import retried
 from north.errors import (
     ImportEmpty,
     ImportEnded,
@@ -69,6 +70,7 @@ async def receive(backend: Backend, caller: Caller, file_name: str, chunks: Asyn
     return queued
 
 
+@retried
 async def begin(backend: Backend, caller: Caller, file_name: str) -> Import:
     """An import whose file is at hand, and which the caller runs: nothing is stored of it and no job is queued."""
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
@@ -84,12 +86,17 @@ async def _store(backend: Backend, caller: Caller, import_id: UUID, chunks: Asyn
         size += len(piece)
         if size > IMPORT_LIMIT:
             raise ImportTooLarge(limit=IMPORT_LIMIT)
-        async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
-            await transaction.send("imports.insert_chunk", import_id=import_id, number=count, piece=piece)
+        await _store_piece(backend, caller, import_id, count, piece)
         count += 1
     if not count:
         raise ImportEmpty
     return count
+
+
+@retried
+async def _store_piece(backend: Backend, caller: Caller, import_id: UUID, number: int, piece: bytes) -> None:
+    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        await transaction.send("imports.insert_chunk", import_id=import_id, number=number, piece=piece)
 
 
 async def _pieces(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -103,6 +110,7 @@ async def _pieces(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         yield bytes(held)
 
 
+@retried
 async def _queue(backend: Backend, caller: Caller, import_id: UUID, file_name: str, count: int) -> Import:
     ids = {"organization_id": str(caller.organization_id), "user_id": str(caller.user_id), "import_id": str(import_id)}
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
@@ -115,6 +123,7 @@ async def _queue(backend: Backend, caller: Caller, import_id: UUID, file_name: s
     return to_import(row)
 
 
+@retried
 async def _forget(backend: Backend, caller: Caller, import_id: UUID) -> None:
     try:
         async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
@@ -128,6 +137,7 @@ def job_name(import_id: UUID) -> str:
     return f"{TASK}:{import_id}"
 
 
+@retried
 async def list_imports(backend: Backend, caller: Caller, limit: int = 50) -> list[Import]:
     """The lawyer's imports, newest first."""
     async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
@@ -135,6 +145,7 @@ async def list_imports(backend: Backend, caller: Caller, limit: int = 50) -> lis
     return [to_import(row) for row in rows]
 
 
+@retried
 async def get_import(backend: Backend, caller: Caller, import_id: UUID) -> Import:
     """One of the lawyer's imports.
 
@@ -162,6 +173,7 @@ async def cancel_import(backend: Backend, caller: Caller, import_id: UUID) -> Im
     return cancelled
 
 
+@retried
 async def end_import(
     backend: Backend, caller: Caller, import_id: UUID, status: ImportStatus, error: NorthError | None = None
 ) -> Import | None:
@@ -174,6 +186,7 @@ async def end_import(
     return to_import(row) if row else None
 
 
+@retried
 async def undo_import(backend: Backend, caller: Caller, import_id: UUID) -> Import:
     """Archive what an import brought and is still live; undoing it again changes nothing.
 
@@ -207,6 +220,7 @@ async def _archive_brought(transaction: Transaction, import_id: UUID) -> int:
     return count
 
 
+@retried
 async def give_up_abandoned(backend: Backend, caller: Caller, held: set[str]) -> int:
     """Forget uploads that never ended, and end imports that nobody runs any more, such as a killed command's.
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from uuid import UUID
 
 import structlog
@@ -173,8 +173,16 @@ async def note_uses(
 ) -> None:
     """Note that these memories were shown to the caller, in which turn; a database that takes no changes notes none."""
     if memories:
-        with suppress(DatabaseReadOnly):
+        try:
             await _note_uses(backend, caller, memories, message_id)
+        except DatabaseReadOnly as error:
+            _say_once(error.code)
+
+
+@cache
+def _say_once(code: str) -> None:
+    """On a standby no recall is noted: that is worth one line a process, and not one a recall."""
+    log.warning("uses_not_noted", code=code)
 
 
 @retried

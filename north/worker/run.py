@@ -30,8 +30,8 @@ class Pace:
     """How often a worker does what it does, in seconds."""
 
     polling: float = 2.0
-    heartbeat: float = 3.0
-    stalled: float = 10.0
+    heartbeat: float = 2.0
+    stalled: float = 8.0
     """A worker that was not heard of for so long is lost, and its jobs run again elsewhere."""
     grace: float = 20.0
     """How long jobs under way have to end, once the worker is asked to stop."""

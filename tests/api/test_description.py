@@ -55,6 +55,7 @@ NEVER_OVER_REST = {
     errors.UserNotFound,
     errors.LoginFailed,
     errors.TooManyAttempts,
+    errors.TooManyLogins,
     errors.CrossSiteRequest,
     errors.EmbedderUnavailable,
     errors.DocumentNotFound,

@@ -115,6 +115,17 @@ class TestReport:
         )
         assert counts(done.report) == (3, 3, {}, 0, 3)
 
+    async def test_a_memory_of_many_lines_is_one_item(
+        self, exports: Exports, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        await create_rule(backend, firm.a, "never_remember", None, None, "secret")
+        lines = "\n".join(f"- Line number {number} of many." for number in range(250))
+        secrets = "\n".join(f"- Secret number {number} of many." for number in range(250))
+        done = await exports.bring_in(firm.a, remembered(lines), remembered(secrets))
+        assert counts(done.report) == (2, 1, {"refused_by_rule": 1}, 0, 250)
+        again = await exports.bring_in(firm.a, remembered(lines), remembered(secrets))
+        assert counts(again.report) == (2, 0, {"already_imported": 2}, 0, 0)
+
     async def test_stays_short_and_counts_all(self, exports: Exports, firm: FirmOfTest) -> None:
         torn = [Broken("chatgpt", "t" * 5000, "r" * 5000)] * 150
         done = await exports.bring_in(firm.a, *torn)

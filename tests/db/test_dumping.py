@@ -148,9 +148,7 @@ def test_the_commands_say_what_they_did_and_keep_the_file_private(
     filled: TestDatabase, empty: OtherPostgres, tmp_path: Path
 ) -> None:
     runner, file = CliRunner(), tmp_path / "north.dump"
-    made = runner.invoke(
-        app, ["db", "dump", str(file), "--json"], env={"NORTH_OWNER_DATABASE_URL": filled.owner_url}
-    )
+    made = runner.invoke(app, ["db", "dump", str(file), "--json"], env={"NORTH_OWNER_DATABASE_URL": filled.owner_url})
     assert made.exit_code == 0, made.output
     assert json.loads(made.stdout) == {"file": str(file), "bytes": file.stat().st_size}
     assert "dumping agent_memory_candidate" in made.stderr

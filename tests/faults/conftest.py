@@ -24,7 +24,7 @@ from tests.conftest import SECRET_KEY, FirmOfTest, TestDatabase, make_firm
 from tests.faults.proxy import FaultProxy, Upstream, fault_proxy
 
 Client = httpx2.AsyncClient
-QUICK_SECONDS = 1.0
+QUICK_SECONDS = 0.4
 """How long anything is waited for here that may take ten seconds or thirty otherwise."""
 
 
@@ -33,8 +33,8 @@ def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that a test can wait for."""
     monkeypatch.setattr("north.db.connect.POOL_SECONDS", QUICK_SECONDS)
     monkeypatch.setattr("north.db.connection.ANSWER_SECONDS", 3 * QUICK_SECONDS)
-    monkeypatch.setattr("north.db.connection.STATEMENT_SECONDS", int(2 * QUICK_SECONDS))
-    monkeypatch.setattr("north.db.connection.LOCK_SECONDS", int(QUICK_SECONDS))
+    monkeypatch.setattr("north.db.connection.STATEMENT_SECONDS", 2 * QUICK_SECONDS)
+    monkeypatch.setattr("north.db.connection.LOCK_SECONDS", QUICK_SECONDS)
     monkeypatch.setattr("north.api.operations.READY_SECONDS", QUICK_SECONDS)
 
 

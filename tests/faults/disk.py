@@ -1,4 +1,4 @@
-"""A disk of a few megabytes, on which a database can be put."""
+"""A disk of a few megabytes, on which a part of a database can be put."""
 
 from __future__ import annotations
 
@@ -19,27 +19,28 @@ from psycopg.conninfo import conninfo_to_dict
 from north.db.embedded import EmbeddedServer
 from tests.conftest import TestDatabase
 
-SIZE = "64m"
+SIZE = "16m"
 
 
 @dataclass
 class SmallDisk:
-    """The disk as a tablespace `small`, and the database that was moved to it."""
+    """The disk as a tablespace `small`, and the database of which a table is on it."""
 
     server: EmbeddedServer
     database: str = ""
 
-    def moved(self, database: TestDatabase) -> TestDatabase:
-        """The database, on the disk from now on."""
+    def under(self, database: TestDatabase) -> TestDatabase:
+        """The database, whose events, of which each change writes one, are on the disk from now on."""
         self.database = str(conninfo_to_dict(database.superuser_url)["dbname"])
-        self._run(sql.SQL("alter database {} set tablespace small").format(sql.Identifier(self.database)))
+        with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+            connection.execute("alter table product_event set tablespace small")
         return database
 
     def fill(self) -> None:
         """Leave no room."""
         with psycopg.connect(self.server.superuser_url(self.database), autocommit=True) as connection:
-            connection.execute("create table filler (text text)")
-            for length in (1_000_000, 8_000):
+            connection.execute("create table filler (text text) tablespace small")
+            for length in (1_000_000, 8_000, 100):
                 with suppress(errors.DiskFull):
                     while True:
                         connection.execute("alter table filler alter column text set storage external")

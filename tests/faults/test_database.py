@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 from north.db.embedded import EmbeddedServer
 from tests.api.conftest import assert_problem
 from tests.conftest import TestDatabase
-from tests.faults.conftest import QUICK_SECONDS, Client, draft, texts
+from tests.faults.conftest import Client, draft, texts
 from tests.faults.disk import SmallDisk, small_disk
 from tests.faults.proxy import FaultProxy, Network
 from tests.worker.conftest import until
@@ -27,7 +27,7 @@ BEFORE, DURING, AFTER = "Before the fault.", "During the fault.", "After the fau
 HANG_UP = """select pg_terminate_backend(pid, 5000) from pg_stat_activity
              where datname = current_database() and pid <> pg_backend_pid()"""
 RECOVERY_SECONDS = 10.0
-IN_TIME = 6 * QUICK_SECONDS
+IN_TIME = 8.0
 FAULTS = [Network.CUT, Network.STALLED, Network.GARBAGE]
 
 
@@ -98,7 +98,7 @@ class TestNetwork:
             began = time.monotonic()
             assert (await balancer.get("/readyz")).status_code == 503
             assert (await balancer.get("/metrics")).status_code == 200
-            assert time.monotonic() - began < 3 * QUICK_SECONDS
+            assert time.monotonic() - began < IN_TIME
             assert (await balancer.get("/healthz")).status_code == 200
             network.network = Network.FINE
             await until(lambda: ready(balancer))
@@ -142,7 +142,7 @@ class TestConnections:
         await until(network.is_idle)
         assert_problem(await ana.post("/memories", json=draft(DURING)), 503, "database_unavailable")
         administrator("alter database THIS connection limit -1")
-        assert (await ana.post("/memories", json=draft(AFTER))).status_code == 201
+        await until(lambda: saves(ana, AFTER))
         assert await texts(ana) == [AFTER]
 
 
@@ -192,13 +192,13 @@ class TestDisk:
 
     @pytest.fixture
     def fresh_database(self, full: SmallDisk, fresh_database: TestDatabase) -> TestDatabase:
-        return full.moved(fresh_database)
+        return full.under(fresh_database)
 
     async def test_that_is_full_is_said_and_what_was_acknowledged_is_there(self, ana: Client, full: SmallDisk) -> None:
         full.fill()
         acknowledged: list[str] = []
-        for number in range(500):
-            reply = await ana.post("/memories", json=draft(f"Fact {number} " + "of some length " * 100))
+        for number in range(1000):
+            reply = await ana.post("/memories", json=draft(f"Fact {number} " + "of some length"))
             if reply.status_code != 201:
                 break
             acknowledged.append(reply.json()["memory"]["content"])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from fastapi import FastAPI
 
+import north
 from north.access.firms import add_user, create_firm
 from north.access.login import log_in, log_out, session_user
 from north.access.oauth import AuthorizationRequest, authorize
@@ -251,3 +254,25 @@ class TestSweeps:
         assert sum(len(each.rules) for each in swept) == 1
         for table in ("memory_rule", "memory_rule_suggestion"):
             assert len(stored(fresh_database, f"select * from {table}")) == 1
+
+
+MAY_LOSE = {("connect.py", "_answers"), ("importing.py", "commit")}
+"""The question whether the database answers, and a part of a use case that is run again as a whole."""
+
+
+def losing(node: ast.AST, name: str = "", *, runs_again: bool = False) -> Iterator[str]:
+    """The functions that open a transaction and are not run again when it loses a race."""
+    for child in ast.iter_child_nodes(node):
+        inside, again = name, runs_again
+        if isinstance(child, ast.AsyncFunctionDef):
+            inside = child.name
+            again = again or any(isinstance(each, ast.Name) and each.id == "retried" for each in child.decorator_list)
+        if isinstance(child, ast.AsyncWith) and not again and ".tenant(" in ast.unparse(child.items[0]):
+            yield inside
+        yield from losing(child, inside, runs_again=again)
+
+
+def test_every_transaction_stands_in_a_function_that_is_run_again_when_it_loses_a_race() -> None:
+    sources = Path(north.__file__).parent.rglob("*.py")
+    found = {(path.name, name) for path in sources for name in losing(ast.parse(path.read_text(encoding="utf-8")))}
+    assert found == MAY_LOSE

@@ -55,6 +55,7 @@ WHOLE_BODIES: dict[str, bytes] = {
     "UTF-16": '{"content": "a", "type": "fact", "scope": "user_private"}'.encode("utf-16"),
     "UTF-32": '{"content": "a", "type": "fact", "scope": "user_private"}'.encode("utf-32-le"),
     "a byte order mark": b'\xef\xbb\xbf{"content": "a", "type": "fact", "scope": "user_private"}',
+    "two megabytes": b" " * 2 * MEGABYTE + b'{"content": "a", "type": "fact", "scope": "user_private"}',
     "ten megabytes": b'{"content": "' + b"a" * 10 * MEGABYTE + b'", "type": "fact", "scope": "user_private"}',
     "ten megabytes of white space": b" " * 10 * MEGABYTE,
 }

@@ -161,6 +161,8 @@ async def test_no_tool_takes_arguments_that_read_in_two_ways_or_have_no_end(
         b'{"jsonrpc": "2.0", "id": NaN, "method": "ping"}',
         b'{"jsonrpc": "2.0", "id": ' + b"9" * 9000 + b', "method": "ping"}',
         b'{"jsonrpc": "2.0", "id": 1, "id": 2, "method": "ping"}',
+        b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"_meta": {"x": NaN}}}',
+        b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"_meta": {"x": 1, "x": 2}}}',
         b'{"jsonrpc": "2.0", "id": {}, "method": "ping"}',
         b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}',
         b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call\\u0000"}',
@@ -193,7 +195,7 @@ def assert_mcp_refused(reply: httpx2.Response) -> None:
     if "error" in answer:
         assert len(answer["error"]["message"]) > 10, answer
     else:
-        assert answer["result"]["isError"], answer
+        assert answer["result"].get("isError"), answer
     assert "went wrong in North" not in reply.text
 
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from north.chat.mining import prompt_of
 from north.memory import fence
-from north.memory.mining import Gone, Passage, Said
+from north.memory.lost import Gone
+from north.memory.mining import Passage, Said
 from north.memory.text import visible
-from north.model import Matter, new_id
+from north.model import Matter, Scope, new_id
 from tests.conftest import shared_data
 from tests.hostile.classes import CLASSES, FENCES, halves, texts_of
 from tests.hostile.effort import TIMES
@@ -107,7 +108,7 @@ def test_the_miner_reads_lines_that_nothing_said_can_end(name: str) -> None:
     for text in texts_of(name):
         matter = Matter(new_id(), text, "Harbor v. Vance")
         said = (Said(new_id(), "user", text, WHEN), Said(new_id(), "assistant", f"{text}{text}", WHEN))
-        passage = Passage(new_id(), matter, None, said, (Gone(text, WHEN, deleted=True),))
+        passage = Passage(new_id(), matter, None, said, (Gone(text, b"", Scope.MATTER, True, WHEN),))
         prompt = prompt_of(passage, [memory(text), memory(text)])
         lines = [line for line in prompt.splitlines() if line.startswith("{")]
         assert len(prompt.splitlines()) == 4 + len(lines) and len(lines) == 5

@@ -80,7 +80,8 @@ def _reading(name: str, volatility: str, body: str) -> str:
 FUNCTIONS = (
     Mutant(
         "north_bind: SET for SET LOCAL",
-        """create or replace function north_bind(organization uuid, acting_user uuid) returns void language plpgsql as $$
+        """create or replace function north_bind(organization uuid, acting_user uuid) returns void
+           language plpgsql as $$
            begin
                execute format('set app.organization_id = %L', coalesce(organization::text, ''));
                execute format('set app.user_id = %L', coalesce(acting_user::text, ''));
@@ -88,13 +89,16 @@ FUNCTIONS = (
     ),
     Mutant(
         "north_bind: the lawyer of the transaction before stays",
-        """create or replace function north_bind(organization uuid, acting_user uuid) returns void language plpgsql as $$
+        """create or replace function north_bind(organization uuid, acting_user uuid) returns void
+           language plpgsql as $$
            begin
                execute format('set local app.organization_id = %L', coalesce(organization::text, ''));
                if acting_user is not null then execute format('set app.user_id = %L', acting_user); end if;
            end $$""",
     ),
-    Mutant("north_organization: IMMUTABLE for STABLE", _reading("north_organization", "immutable", f"select {CONTEXT}")),
+    Mutant(
+        "north_organization: IMMUTABLE for STABLE", _reading("north_organization", "immutable", f"select {CONTEXT}")
+    ),
     Mutant("north_user: IMMUTABLE for STABLE", "alter function north_user() immutable"),
     Mutant(
         "north_organization: somebody's when there is no context",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -60,7 +61,7 @@ def failures(files: Sequence[str], *options: str) -> tuple[str, ...]:
     recorder = Recorder()
     # Without rewritten assertions: what they tell is not read, and the libraries are loaded already.
     arguments = ["-q", "-p", "no:cacheprovider", "--assert=plain", *options, *(str(HERE / name) for name in files)]
-    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+    with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
         code = pytest.main(arguments, plugins=[recorder])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         raise RuntimeError(f"pytest ended with {code!r}")
@@ -117,6 +118,7 @@ def batches(chosen: Sequence[Mutant], size: int) -> Iterator[list[tuple[int, Mut
 
 def main() -> int:
     """Judge every mutant, or those whose name has the given words; print the table."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that its Postgres ends with it
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("words", nargs="*", help="only mutants whose name has each of these words")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many at once; default: one a core")

@@ -168,7 +168,6 @@ class TestTables:
                    select oid from pg_class where relnamespace = 'public'::regnamespace)""",
         ) == []  # fmt: skip
 
-
     def test_there_is_no_way_round_the_schema(self, catalog: Catalog) -> None:
         schemas = "select nspname from pg_namespace where nspname !~ '^(pg_|information_schema$)'"
         assert values(catalog, schemas) == ["public"]

@@ -1,4 +1,4 @@
-"""A small run of the state machine: some thousand replies, every route and every tool. `make prove-isolation` is the large one."""
+"""A small run of the state machine: every route and every tool. `make prove-isolation` is the large one."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from tests.isolation.machine.tool_calls import tools_driven
 
 EXAMPLES, STEPS = 4, 45
 LEAST_RESPONSES, LEAST_PROBES = 2500, 500
+
 
 @pytest.fixture(scope="module")
 def stage(make_database: Callable[[], TestDatabase]) -> Iterator[Stage]:

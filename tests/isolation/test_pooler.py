@@ -54,7 +54,7 @@ async def database(world: World) -> AsyncIterator[Database]:
 
 
 async def owners(database: Database, who: Owner, pause: float) -> set[UUID]:
-    """Whose rows a transaction of this lawyer sees, before and after a pause in which others may want the connection."""
+    """Whose rows a transaction of this lawyer sees, before and after a pause in which others want the connection."""
     async with database.tenant(who.organization_id, who.user_id) as transaction:
         first = await (await transaction.connection.execute(OWNERS.encode())).fetchall()
         await asyncio.sleep(pause)
@@ -68,7 +68,7 @@ async def unbound(database: Database) -> int:
 
 
 async def test_two_firms_interleaved_and_cancelled_see_their_own_rows(database: Database, world: World) -> None:
-    chance, ends = random.Random(8), Counter[str]()  # noqa: S311 - to be repeated, not to be secret
+    chance, ends = random.Random(8), Counter[str]()
     left = iter(range(TRANSACTIONS))
 
     async def lawyer() -> None:
@@ -113,9 +113,7 @@ async def test_nothing_is_prepared_on_a_connection_that_others_use(database: Dat
     assert prepared == {"number": 0}
 
 
-async def test_the_whole_application_saves_and_recalls_and_keeps_firms_apart(
-    world: World, password_hash: str
-) -> None:
+async def test_the_whole_application_saves_and_recalls_and_keeps_firms_apart(world: World, password_hash: str) -> None:
     app = make_app(Settings(model="offline", embedder="none"), world.database.place)
     async with app.router.lifespan_context(app):
         backend = app.state.backend

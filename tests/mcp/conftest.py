@@ -6,7 +6,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
 import pytest
@@ -30,6 +30,7 @@ MODERN, LEGACY = "auto", "legacy"
 """How a client negotiates: `server/discover`, and `initialize` as hosts did before 2026-07-28."""
 
 Host = Callable[..., Awaitable[Client]]
+Held = TypeVar("Held")
 
 
 def mcp_app(backend: Backend, settings: Settings) -> FastAPI:
@@ -75,9 +76,9 @@ async def connected(address: str, secret: str, mode: str = MODERN) -> AsyncItera
 
 
 @asynccontextmanager
-async def held(context: AbstractAsyncContextManager[Client]) -> AsyncIterator[Client]:
+async def held(context: AbstractAsyncContextManager[Held]) -> AsyncIterator[Held]:
     """`context`, entered and left by one task, as the client demands and a fixture cannot promise."""
-    entered: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+    entered: asyncio.Future[Held] = asyncio.get_running_loop().create_future()
     leave = asyncio.Event()
 
     async def hold() -> None:

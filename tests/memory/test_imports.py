@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import pytest
 
+from north.chat.mining import make_miner
 from north.db.connect import Database
 from north.errors import ImportEmpty, ImportEnded, ImportNotFound, ImportRunning, ImportTooLarge, UploadBroken
 from north.memory import imports
@@ -25,6 +26,7 @@ from north.memory.imports import (
 )
 from north.memory.trust import sweep
 from north.model import Caller, ImportReport, ImportStatus, MemoryType, new_id
+from north.worker.tasks import import_file
 from tests.chat.exported import Exports, chatgpt_conversation, chatgpt_export, remembered, uploaded
 from tests.conftest import FirmOfTest, TestDatabase
 from tests.memory.conversing import change
@@ -195,6 +197,17 @@ class TestTidying:
         ago, firm_id = timedelta(hours=1, minutes=1), caller.organization_id
         change(database, "update import_chunk set received_at = now() - %s where organization_id = %s", ago, firm_id)
         change(database, "update import_batch set touched_at = now() - %s where organization_id = %s", ago, firm_id)
+
+
+async def test_what_was_imported_can_be_found_by_its_meaning(
+    backend: Backend, database: TestDatabase, firm: FirmOfTest
+) -> None:
+    waiting = await uploaded(backend, firm.a, EXPORT)
+    await import_file(backend, make_miner(backend, None), firm.a.organization_id, firm.ana.id, waiting.id)
+    (row,) = stored(
+        database, "select embedding_model from agent_memory_candidate where target_user_id = %s", firm.ana.id
+    )
+    assert row["embedding_model"] == backend.embedder.name
 
 
 async def test_undoing_an_import_says_nothing_about_what_the_lawyer_likes(

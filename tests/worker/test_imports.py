@@ -94,7 +94,7 @@ class TestKilled:
     async def test_in_the_middle_it_goes_on_elsewhere_and_reports_as_if_nothing_had_been(
         self, backend: Backend, database: TestDatabase, firm: FirmOfTest
     ) -> None:
-        said = [chatgpt_conversation(str(n), f"I always cite case {n} first.", SAID) for n in range(1000)]
+        said = [chatgpt_conversation(str(n), f"I always cite case {n} first.", SAID) for n in range(400)]
         export = chatgpt_export(*said, said[0], {"title": "Torn", "id": "t", "create_time": 1, "update_time": 1})
         waiting = await uploaded(backend, firm.a, export)
 
@@ -104,12 +104,12 @@ class TestKilled:
         async with worker_process(database, "offline"):
             await until(under_way)
         half = await get_import(backend, firm.a, waiting.id)
-        assert half.status is ImportStatus.RUNNING and half.report.seen < 1000
+        assert half.status is ImportStatus.RUNNING and half.report.seen < 400
         async with at_work(database):
             await until(ended(backend, firm.a, waiting))
         done = await get_import(backend, firm.a, waiting.id)
-        assert counts(done.report) == (1002, 1000, {"repeated": 1}, 1, 1001)
-        assert count(database, "agent_memory_candidate", firm.a) == 1001
+        assert counts(done.report) == (402, 400, {"repeated": 1}, 1, 401)
+        assert count(database, "agent_memory_candidate", firm.a) == 401
 
     async def test_while_the_model_reads_nothing_is_read_twice(
         self, backend: Backend, database: TestDatabase, firm: FirmOfTest, monkeypatch: pytest.MonkeyPatch

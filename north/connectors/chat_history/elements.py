@@ -20,7 +20,9 @@ from north.connectors.chat_history.values import title_of
 
 Fits = Callable[[frozenset[str]], bool]
 """Whether an object with these keys is an element of the kind that is read."""
+_FIRST_STEP = 64 * 1024
 _STEP = 2 * 1024 * 1024
+"""Characters that are read at a time: few at the beginning, so that of a small file, too, one sees how far it is."""
 NEXT = re.compile(r"(?<=[\s,}])(?<!:\s)\{")
 """Where an object begins that may be an element: one that is neither a field's value nor the first of a list."""
 _BETWEEN = re.compile(r"[\s,}]*+")
@@ -68,6 +70,7 @@ class _Window:
         self.at = 0
         self.cut = False
         """Whether the text ended within an element."""
+        self._step = min(_FIRST_STEP, _STEP)
         self._pieces = pieces
         self._fits = fits
         self._before = 0
@@ -114,8 +117,9 @@ class _Window:
         for piece in self._pieces:
             parts.append(piece)
             length += len(piece)
-            if length >= _STEP:
+            if length >= self._step:
                 break
+        self._step = min(2 * self._step, _STEP)
         self.text = "".join(parts)
         return length > 0
 

@@ -21,6 +21,8 @@ create index memory_bucket on agent_memory_candidate (organization_id, owner_id,
 create index memory_sketch on agent_memory_candidate (organization_id, owner_id, bucket)
     include (id, length, type, created_at, sketch) where status = 'active';
 drop index memory_personal_bucket, memory_matter_bucket;
+-- A page of one bucket, newest first, in a firm of whatever size.
+create index memory_listed on agent_memory_candidate (organization_id, bucket, created_at desc, id desc);
 
 alter table memory_term
     add column owner_id uuid not null

@@ -26,15 +26,34 @@ where p.proname in ('north_organization', 'north_user') and p.provolatile <> 's'
 -- name: seen
 -- Whether the transaction sees a row that is not its own. It is bound to no lawyer, so that it may see nothing of
 -- anybody's: of another firm nothing, of its own firm nothing personal.
-select exists (select from organization where organization_id is distinct from :organization_id)
-    or exists (select from app_user where organization_id is distinct from :organization_id)
-    or exists (select from matter where organization_id is distinct from :organization_id)
+--
+-- Each question is a range of an index that the walls leave empty, so that the answer takes no longer in a large firm:
+-- other firms come before or after one's own, and so do the lawyers among its owners.
+with own as (
+    select coalesce(cast(:organization_id as uuid), 'ffffffff-ffff-ffff-ffff-ffffffffffff') as id
+)
+select exists (select from organization where organization_id < (select id from own))
+    or exists (select from organization where organization_id > (select id from own))
+    or exists (select from app_user where organization_id < (select id from own))
+    or exists (select from app_user where organization_id > (select id from own))
+    or exists (select from matter where organization_id < (select id from own))
+    or exists (select from matter where organization_id > (select id from own))
+    or exists (select from agent_memory_candidate where organization_id < (select id from own))
+    or exists (select from agent_memory_candidate where organization_id > (select id from own))
     or exists (select from agent_memory_candidate
-               where organization_id is distinct from :organization_id or scope = 'user_private')
-    or exists (select from memory_term
-               where organization_id is distinct from :organization_id or scope = 'user_private')
-    or exists (select from memory_use
-               where organization_id is distinct from :organization_id or scope = 'user_private')
+               where organization_id = :organization_id and owner_id < :organization_id and status = 'active')
+    or exists (select from agent_memory_candidate
+               where organization_id = :organization_id and owner_id > :organization_id and status = 'active')
+    or exists (select from memory_term where organization_id < (select id from own))
+    or exists (select from memory_term where organization_id > (select id from own))
+    or exists (select from memory_term where organization_id = :organization_id and owner_id < :organization_id)
+    or exists (select from memory_term where organization_id = :organization_id and owner_id > :organization_id)
+    or exists (select from memory_use where organization_id < (select id from own))
+    or exists (select from memory_use where organization_id > (select id from own))
+    or exists (select from app_user u cross join lateral (
+                   select from memory_use
+                   where organization_id = :organization_id and target_user_id = u.id limit 1) personal
+               where u.organization_id = :organization_id)
     or exists (select from user_password)
     or exists (select from chat_thread)
     or exists (select from chat_message)

@@ -30,7 +30,9 @@ where m.organization_id = :organization_id
   and (cast(:scope as memory_scope) is null or m.scope = :scope)
   and (cast(:type as memory_type) is null or m.type = :type)
   and (cast(:origin as memory_origin) is null or m.origin = :origin)
-  and (cast(:matter_id as uuid) is null or m.target_matter_id = :matter_id)
+  and (cast(:matter_id as uuid) is null or m.bucket = :matter_id)
+  -- For the index: what is personal is in the lawyer's own bucket.
+  and (cast(:scope as memory_scope) is null or cast(:scope as memory_scope) <> 'user_private' or m.bucket = :user_id)
   and (cast(:patterns as text[]) is null or m.content ilike all(:patterns))
   and (cast(:after_time as timestamptz) is null or (m.created_at, m.id) < (:after_time, cast(:after_id as uuid)))
 order by m.created_at desc, m.id desc
@@ -49,7 +51,9 @@ with filtered as materialized (
       and (cast(:scope as memory_scope) is null or m.scope = :scope)
       and (cast(:type as memory_type) is null or m.type = :type)
       and (cast(:origin as memory_origin) is null or m.origin = :origin)
-      and (cast(:matter_id as uuid) is null or m.target_matter_id = :matter_id)
+      and (cast(:matter_id as uuid) is null or m.bucket = :matter_id)
+      -- For the index: what is personal is in the lawyer's own bucket.
+      and (cast(:scope as memory_scope) is null or cast(:scope as memory_scope) <> 'user_private' or m.bucket = :user_id)
 )
 select id, worded from filtered
 where worded or cosine >= :least_cosine

@@ -98,17 +98,17 @@ where organization_id = :organization_id and owner_id = :owner_id and status = '
       select id from matter where organization_id = :organization_id and (number = :matter or id = :matter_id)));
 
 -- name: large_bucket
--- The same of a bucket that is too large to compare with the question row by row. A first pass scores every row
--- coarsely: by the sketch of its vector, whose distance tells the angle, and by the question's rarer words. What it puts
--- in front is scored with all terms. `documents` and `mean` are the bucket's of a while ago, and the lowest cosine, which
--- is the meaning's zero, is that of a sample. Inner queries with `offset 0` are looked up row by row, in an index.
+-- The same of a bucket that is too large to compare with the question row by row. A first pass chooses whom to score: by
+-- the sketch of the vector, by the words, and by both. What it chooses is scored in full, and so are its neighbours.
+-- `documents` and `mean` are the bucket's of a while ago; the lowest cosine, which is the zero of meaning, is drawn on
+-- from a sample. Inner queries with `offset 0` are looked up row by row in an index.
 with place as (
     select coalesce(:bucket, (
         select id from matter
         where organization_id = :organization_id and (number = :matter or id = :matter_id))) as id
 ), asked as (
     select term, ln(1 + (greatest(:documents, count(*)) - count(*) + 0.5) / (count(*) + 0.5)) as idf,
-           sum(count(*)) over (order by count(*), term) - count(*) < 10000 as rare
+           sum(count(*)) over (order by count(*), term) - count(*) < 100000 as rare
     from memory_term
     where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
       and term = any(:terms)
@@ -123,17 +123,29 @@ with place as (
     ) posting
     where rare
     group by memory_id
-), candidate as (
-    select id from agent_memory_candidate left join worded on memory_id = id
+), drawn as (
+    select binary_quantize(cast(:vector as halfvec)) as bits
+), sketched as (
+    select id, case when bit_length(sketch) = (select bit_length(bits) from drawn)
+                    then sketch <~> (select bits from drawn) end as distance
+    from agent_memory_candidate
     where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
       and status = 'active'
-    order by :words * coalesce(bm25 / (select max(bm25) from worded), 0)
-             + :meaning * 1.4 * coalesce(cos(
-                 pi() * (sketch <~> (select binary_quantize(cast(:vector as halfvec))))
-                 / (select vector_dims(cast(:vector as halfvec)))), 0) desc
-    limit 500
+    order by distance limit 3000
+), candidate as (
+    select id, max(bm25) as bm25
+    from ((select memory_id as id, bm25 from worded order by bm25 desc limit 400)
+          union all
+          (select id, null from sketched order by distance limit 300)
+          union all
+          (select id, bm25 from sketched join worded on memory_id = id
+           -- A cosine falls by about 2.4 while all signs come to differ, and is stretched to one on its range of 0.6.
+           order by :words * bm25 / (select max(bm25) from worded)
+                    - :meaning * 4 * distance / (select bit_length(bits) from drawn) desc nulls last
+           limit 400)) as either
+    group by id
 ), live as (
-    select id, source, cosine, bm25
+    select id, source, cosine, coalesce(candidate.bm25, 0) + coalesce(common.bm25, 0) as bm25
     from candidate cross join lateral (
         select source, case when embedding_model = :model then - (embedding <#> :vector) end as cosine
         from agent_memory_candidate
@@ -147,69 +159,71 @@ with place as (
               and term = asked.term and memory_id = candidate.id
             offset 0
         ) posting
-    ) said
+        where not rare
+    ) common
 ), sample as (
     select case when embedding_model = :model then - (embedding <#> :vector) end as cosine
     from agent_memory_candidate
     where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
       and status = 'active'
-    order by source, id limit 4000
+    order by source, id limit 8000
 ), spread as (
     select lowest, nullif(highest - lowest, 0) as width, most
     from (
-        select least(min(cosine), (select min(cosine) from sample)) as lowest, max(cosine) as highest,
-               nullif(max(bm25), 0) as most
+        select least(min(cosine), (
+                   -- How much farther the lowest of many lies than the lowest of some, as with normal errors.
+                   select avg(cosine) - (avg(cosine) - min(cosine)) * sqrt(ln(:documents) / ln(count(*) + 2))
+                   from sample
+               )) as lowest, max(cosine) as highest, nullif(max(bm25), 0) as most
         from live
     ) as seen
 ), hit as (
-    select id, source
-    from live
-    order by :words * coalesce(bm25 / (select most from spread), 0)
-             + :meaning * coalesce((cosine - (select lowest from spread)) / (select width from spread), 0.5) desc,
-             id desc
-    limit :limit + 40
-), family as (
-    -- The two neighbours on each side, which gain from the hit, and the two beyond, from which these may gain.
-    select id, source, max(cosine) as cosine, bool_or(away <= 2) as gains
-    from (
-        select around.id, hit.source, away,
-               case when embedding_model = :model then - (embedding <#> :vector) end as cosine
-        from hit cross join lateral (
-            (select id, embedding_model, embedding, row_number() over (order by id desc) - 1 as away
-             from agent_memory_candidate
-             where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-               and status = 'active' and source = hit.source and id <= hit.id
-             order by id desc limit 5)
-            union all
-            (select id, embedding_model, embedding, row_number() over (order by id) as away
-             from agent_memory_candidate
-             where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-               and status = 'active' and source = hit.source and id > hit.id
-             order by id limit 4)
-        ) around
-    ) as relative
-    group by id, source
-), near as (
-    select id, source, cosine, gains,
+    select id, source, cosine,
            :words * coalesce(bm25 / (select most from spread), 0)
            + :meaning * coalesce((cosine - (select lowest from spread)) / (select width from spread), 0.5) as relation
-    from family cross join lateral (
-        select sum(idf * tf * 1.9 / (tf + 0.9 * (0.6 + 0.4 * length / :mean))) as bm25
-        from asked cross join lateral (
-            select tf::float8 as tf, length from memory_term
-            where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-              and term = asked.term and memory_id = family.id
-            offset 0
-        ) posting
-    ) said
+    from live
+    order by relation desc, id desc
+    limit :limit + 188
+), neighbour as (
+    select hit.id as hit_id, hit.relation as hit_relation, near.id, near.cosine
+    from hit cross join lateral (
+        select id, case when embedding_model = :model then - (embedding <#> :vector) end as cosine
+        from ((select id, embedding_model, embedding from agent_memory_candidate
+               where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+                 and status = 'active' and source = hit.source and id < hit.id
+               order by id desc limit 2)
+              union all
+              (select id, embedding_model, embedding from agent_memory_candidate
+               where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+                 and status = 'active' and source = hit.source and id > hit.id
+               order by id limit 2)) as two
+    ) near
+), said as (
+    select memory_id, sum(idf * tf * 1.9 / (tf + 0.9 * (0.6 + 0.4 * length / :mean))) as bm25
+    from asked cross join lateral (
+        select memory_id, tf::float8 as tf, length from memory_term
+        where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+          and term = asked.term and memory_id = any(cast((select array_agg(id) from neighbour) as uuid[]))
+        offset 0
+    ) posting
+    group by memory_id
+), beside as (
+    select hit_id, hit_relation, id, cosine,
+           :words * coalesce(bm25 / (select most from spread), 0)
+           + :meaning * coalesce((cosine - (select lowest from spread)) / (select width from spread), 0.5) as relation
+    from neighbour left join said on memory_id = id
 ), placed as (
-    select id, cosine, gains, relation + :neighbours * coalesce(greatest(
-               lag(relation, 2) over turns, lag(relation) over turns,
-               lead(relation) over turns, lead(relation, 2) over turns), 0) as score
-    from near
-    window turns as (partition by source order by id)
+    select id, max(cosine) as cosine, max(relation + :neighbours * coalesce(lent, 0)) as score
+    from (
+        select hit.id, hit.cosine, hit.relation, max(beside.relation) as lent
+        from hit left join beside on hit_id = hit.id
+        group by hit.id, hit.cosine, hit.relation
+        union all
+        select id, cosine, relation, hit_relation from beside
+    ) as gained
+    group by id
 ), likely as (
-    select id, cosine, score from placed where gains order by score desc, id desc limit :limit + 50
+    select id, cosine, score from placed order by score desc, id desc limit :limit + 50
 ), best as (
     select m.*, cosine, score
            + :recency * power(0.5, least(greatest(date_part('epoch', now() - created_at) / 86400 / :half_life, 0), 100))

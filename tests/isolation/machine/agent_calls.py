@@ -13,9 +13,7 @@ STREAM = {"Accept": "text/event-stream"}
 STATUSES = ("active", "superseded", "archived")
 
 
-def agent(
-    route: str, make: Make = nothing, names: Kind | None = None, label: str = "", needs: int = 399
-) -> Call:
+def agent(route: str, make: Make = nothing, names: Kind | None = None, label: str = "", needs: int = 399) -> Call:
     method, _, path = route.partition(" ")
     return Call(f"{method} {V1}{path}", Door.AGENT, make, names, label, needs)
 

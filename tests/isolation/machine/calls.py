@@ -47,7 +47,7 @@ class Hand:
     random: random.Random = field(init=False)
 
     def __post_init__(self) -> None:
-        self.random = random.Random(self.seed)  # noqa: S311 - to be repeated, not to be secret
+        self.random = random.Random(self.seed)
 
     def own(self, kind: Kind) -> str:
         """One of the newest of what this lawyer can see.

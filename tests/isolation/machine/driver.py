@@ -1,4 +1,4 @@
-"""Makes calls, and looks at every reply: no foreign canary, no foreign id, and a foreign id answers as an absent one."""
+"""Makes calls and looks at every reply: no foreign canary, no foreign id, and a foreign id answers as an absent one."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class Driver:
 
 def absent_like(kind: Kind, name: str, seed: int) -> str:
     """What could be an id of this kind, and is none."""
-    chance = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
+    chance = random.Random(seed)
     if kind is Kind.SESSION:
         return base64.urlsafe_b64encode(chance.randbytes(32)).decode().rstrip("=")
     return f"{name[:-12]}{chance.getrandbits(48):012x}"

@@ -1,4 +1,4 @@
-"""What takes more than one request: joining a firm, logging in, connecting a program or NetDocuments, and the worker."""
+"""What takes more than one request: joining a firm, logging in, connecting a program or NetDocuments, the worker."""
 
 from __future__ import annotations
 
@@ -67,7 +67,9 @@ class Journeys:
         browser = Door.BROWSER
         await self._step("POST /logout", lawyer, Request(), FOUND, browser)
         await self._step("GET /login", lawyer, Request(), 200, browser)
-        await self._step("POST /login", lawyer, Request(form={"email": lawyer.email, "password": "wrong"}), 401, browser)
+        await self._step(
+            "POST /login", lawyer, Request(form={"email": lawyer.email, "password": "wrong"}), 401, browser
+        )
         form = {"email": lawyer.email, "password": PASSWORD}
         await self._step("POST /login", lawyer, Request(form=form), FOUND, browser)
         digest, _, name = asset_address("chat.js").removeprefix("/static/").partition("/")

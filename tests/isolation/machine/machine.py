@@ -36,7 +36,7 @@ class Beat:
 def beats(calls: tuple[Call, ...], seed: int) -> list[Beat]:
     """Every stop of the patrol, in an order that the seed decides."""
     found = [Beat(call, foreign) for call in calls for foreign in ((False, True) if call.names else (False,))]
-    random.Random(seed).shuffle(found)  # noqa: S311 - to be repeated, not to be secret
+    random.Random(seed).shuffle(found)
     return found
 
 
@@ -78,7 +78,7 @@ class Isolation(RuleBasedStateMachine):
         """A lawyer does something that may leave a trace; then the patrol goes on."""
         # The position too, since hypothesis likes small numbers and to repeat them.
         here = self.stage.position + what
-        chance = random.Random(f"{self.stage.seed} {here} {seed}")  # noqa: S311 - to be repeated, not to be secret
+        chance = random.Random(f"{self.stage.seed} {here} {seed}")
         self._run(self._step(here, who, chance))
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:

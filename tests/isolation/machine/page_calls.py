@@ -114,9 +114,7 @@ CALLS: tuple[Call, ...] = (
     ),
     page("POST /chat/{thread_id:uuid}/delete", sent_to, Kind.THREAD),
     page("POST /chat/{thread_id:uuid}/restore", sent_to, Kind.THREAD),
-    page(
-        "GET /chat/{thread_id:uuid}/messages/{message_id:uuid}/used", used_in_own_thread, Kind.MESSAGE, "by message"
-    ),
+    page("GET /chat/{thread_id:uuid}/messages/{message_id:uuid}/used", used_in_own_thread, Kind.MESSAGE, "by message"),
     page("GET /chat/{thread_id:uuid}/messages/{message_id:uuid}/used", used_in_thread, Kind.THREAD, "by thread"),
     page("GET /settings/matters", lambda hand: Request(query={"matter": hand.random.choice(("", "qz"))})),
     page(f"GET {MEMORY}", listing),

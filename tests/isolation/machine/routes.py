@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
@@ -24,11 +25,12 @@ def routes_of(app: FastAPI) -> set[str]:
     return found
 
 
-def _walk(routes: Iterable[BaseRoute], prefix: str) -> Iterator[tuple[set[str], str]]:
+def _walk(routes: Sequence[BaseRoute], prefix: str) -> Iterator[tuple[set[str], str]]:
     for context in iter_route_contexts(routes):
         original = context.original_route
         if isinstance(original, Mount):
             yield from _walk(original.routes, prefix + original.path)
         else:
-            route = context if context.path else (context.starlette_route or original)
+            # A plain route stands in no router that was included, and has its path itself.
+            route: Any = context if context.path else (context.starlette_route or original)
             yield set(route.methods or ()), prefix + route.path

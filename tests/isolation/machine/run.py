@@ -9,10 +9,11 @@ import os
 import platform
 import queue
 import secrets
+import signal
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
@@ -90,53 +91,63 @@ def run(responses: int, minutes: float, jobs: int, seed: int) -> int:
     """Run `jobs` processes on one Postgres; say what they did. The exit code."""
     started = time.time()
     print(f"seed {seed}; {jobs} processes; until {responses:,} replies or {minutes:g} minutes; {machine()}", flush=True)
-    total, found = Tally(), list[str]()
-    routes = set[str]()
     with tempfile.TemporaryDirectory(prefix="north-isolation-") as folder, embedded(Path(folder) / "data") as server:
-        make = database_maker(server)
+        make, told, stop = database_maker(server), SPAWN.Queue(), SPAWN.Event()
         each = -(-responses // jobs // STAGE_RESPONSES) + 2
-        told: Any = SPAWN.Queue()
-        stop = SPAWN.Event()
-        until = started + 60 * minutes
-        working = [
-            SPAWN.Process(target=work, args=(seed + 1000 * job, [make() for _ in range(each)], until, stop, told))
-            for job in range(jobs)
-        ]
-        for process in working:
-            process.start()
-        ended, printed = 0, started
-        while ended < jobs:
-            progress = next_told(told, working)
-            total.add(progress.tally)
-            if progress.found:
-                found.append(progress.found)
-            if progress.routes is not None:
-                ended, routes = ended + 1, routes | progress.routes
-            if total.responses >= responses or found:
-                stop.set()
-            if time.time() > printed + REPORT_SECONDS:
-                printed = time.time()
-                print(f"{total.responses:>10,} replies, {rate(total, started)}", flush=True)
+        working = []
+        for job in range(jobs):
+            given = (seed + 1000 * job, [make() for _ in range(each)], started + 60 * minutes, stop, told)
+            working.append(SPAWN.Process(target=work, args=given))
+            working[-1].start()
+        outcome = collect(working, told, stop, responses, started)
         for process in working:
             process.join()
-    return report(total, routes, found, responses, started)
+    return report(outcome, responses, started)
+
+
+@dataclass
+class Outcome:
+    """What all processes did together, what they found, and the routes that there are."""
+
+    total: Tally = field(default_factory=Tally)
+    found: list[str] = field(default_factory=list)
+    routes: set[str] = field(default_factory=set)
+
+
+def collect(working: list[Any], told: Any, stop: Event, responses: int, started: float) -> Outcome:
+    """Add up what the processes tell until each has ended; stop them when it is enough, or something is found."""
+    outcome, ended, printed = Outcome(), 0, started
+    while ended < len(working):
+        progress = next_told(told, working)
+        outcome.total.add(progress.tally)
+        if progress.found:
+            outcome.found.append(progress.found)
+        if progress.routes is not None:
+            ended += 1
+            outcome.routes |= progress.routes
+        if outcome.total.responses >= responses or outcome.found:
+            stop.set()
+        if time.time() > printed + REPORT_SECONDS:
+            printed = time.time()
+            print(f"{outcome.total.responses:>10,} replies, {rate(outcome.total, started)}", flush=True)
+    return outcome
 
 
 def next_told(told: Any, working: list[Any]) -> Progress:
-    """What a process tells next; one that died without a word is found out."""
+    """What a process tells next; one that died without a word is told of once."""
     while True:
         try:
             progress: Progress = told.get(timeout=REPORT_SECONDS)
             return progress
         except queue.Empty:
-            for process in working:
-                if process.exitcode:
-                    working.remove(process)
-                    return Progress(Tally(), f"a process ended with {process.exitcode}", frozenset())
+            if died := next((each for each in working if each.exitcode), None):
+                working.remove(died)
+                return Progress(Tally(), f"a process ended with {died.exitcode}")
 
 
-def report(total: Tally, routes: set[str], found: list[str], wanted: int, started: float) -> int:
+def report(outcome: Outcome, wanted: int, started: float) -> int:
     """Print what was done, and return the exit code."""
+    total, routes, found = outcome.total, outcome.routes, outcome.found
     print(f"\n{'call':<100} {'replies by status'}")
     by_call: dict[str, list[str]] = {}
     for (title, status), count in sorted(total.statuses.items()):
@@ -148,7 +159,8 @@ def report(total: Tally, routes: set[str], found: list[str], wanted: int, starte
     print(
         f"\n{total.responses:,} replies, {rate(total, started)}; {total.probes.total():,} foreign ids each beside an "
         f"absent one; {total.own_canaries:,} canaries seen, "
-        f"{'all' if not found else 'NOT all'} by whom they were for; {len(routes) - len(undriven)} of {len(routes)} routes"
+        f"{'all' if not found else 'NOT all'} by whom they were for; "
+        f"{len(routes) - len(undriven)} of {len(routes)} routes"
     )
     for route in undriven:
         print(f"NOT DRIVEN  {route}")
@@ -170,6 +182,7 @@ def machine() -> str:
 
 def main() -> int:
     """The command."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that its Postgres ends with it
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--responses", type=int, default=1_000_000, help="how many replies to look at")
     parser.add_argument("--minutes", type=float, default=240, help="the most minutes it may take")

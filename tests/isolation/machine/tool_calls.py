@@ -21,7 +21,7 @@ Arguments = Callable[[Hand], dict[str, Any]]
 
 
 def asked(hand: Hand, method: str, params: dict[str, Any], name: str | None = None) -> Request:
-    """A request of the protocol; the id is always 1, so that an answer that went astray would be taken for one's own."""
+    """A request of the protocol. The id is always 1, so that an answer gone astray would be taken for one's own."""
     headers = {"MCP-Protocol-Version": EARLIER_VERSION}
     if hand.random.random() < 0.5:
         headers = {"MCP-Protocol-Version": VERSION, "Mcp-Method": method} | ({"Mcp-Name": name} if name else {})

@@ -28,7 +28,7 @@ class Kind(StrEnum):
     THREAD = "thread"
     MESSAGE = "message"
     RULE = "rule"
-    TOKEN = "token"  # noqa: S105 - a kind, not a token
+    TOKEN = "token"
     GRANT = "grant"
     IMPORT = "import"
     SESSION = "session handle"

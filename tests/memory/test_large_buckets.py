@@ -1,0 +1,106 @@
+"""A large bucket is searched by a first pass, and answers as if every memory had been compared."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import psycopg
+import pytest
+
+from north.memory import sizes
+from north.memory.backend import Backend
+from north.memory.buckets import matter_bucket, own_bucket
+from north.memory.edit import archive
+from north.memory.recall import rank_buckets
+from north.memory.save import save
+from north.model import Draft, MemoryType, Recalled, Scope
+from tests.conftest import FirmOfTest, TestDatabase
+
+SUBJECTS = "the escrow, the lien, the merger, the royalty, the warranty, the easement, the severance".split(", ")
+PLACES = "Delaware Geneva Lisbon Osaka Nairobi Leeds Bergen".split()
+QUESTIONS = ("Where is the escrow settled?", "What did Osaka say about the lien?", "the merger in Geneva, no. 17")
+
+
+@pytest.fixture(autouse=True)
+def _large_from_twenty_memories_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizes, "LARGE", 20)
+
+
+async def filled(backend: Backend, firm: FirmOfTest, count: int = 60) -> None:
+    """A bucket of the lawyer's own and one of the matter, from several sources."""
+    draw = random.Random(7)
+    for matter in (None, "HV-1001"):
+        drafts = [
+            Draft(
+                f"{draw.choice(SUBJECTS)} in {draw.choice(PLACES)} is settled, no. {number}.".capitalize(),
+                draw.choice([MemoryType.FACT, MemoryType.PREFERENCE]),
+                Scope.MATTER if matter else Scope.USER_PRIVATE,
+                matter,
+                source_label=f"call {number // 7}",
+            )
+            for number in range(count)
+        ]
+        await save(backend, firm.a, drafts)
+
+
+async def asked(backend: Backend, firm: FirmOfTest, question: str) -> tuple[Sequence[Recalled], Sequence[Recalled]]:
+    found = await rank_buckets(backend, firm.a, question, "HV-1001", 10)
+    return found.personal, found.matter
+
+
+def ids(hits: Sequence[Recalled]) -> list[object]:
+    return [hit.memory.id for hit in hits]
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+async def test_answers_as_if_every_memory_had_been_compared(backend: Backend, firm: FirmOfTest, question: str) -> None:
+    await filled(backend, firm)
+    exact = await asked(backend, firm, question)
+    assert backend.sizes.of(own_bucket(firm.a)).large
+    assert backend.sizes.of(matter_bucket(firm.a, "HV-1001")).large
+    coarse = await asked(backend, firm, question)
+    for best, again in zip(exact, coarse, strict=True):
+        assert ids(again) == ids(best)
+        assert [hit.score for hit in again] == pytest.approx([hit.score for hit in best], abs=0.02)
+        assert [hit.memory for hit in again] == [hit.memory for hit in best]
+
+
+async def test_a_memory_without_a_vector_or_with_one_of_another_length_is_found_by_its_words(
+    backend: Backend, firm: FirmOfTest, database: TestDatabase
+) -> None:
+    await filled(backend, firm)
+    exact, _ = await asked(backend, firm, QUESTIONS[2])
+    with psycopg.connect(database.superuser_url) as connection:
+        change = b"update agent_memory_candidate set embedding = %s, embedding_model = %s where id = %s"
+        connection.execute(change, (None, None, exact[0].memory.id))
+        connection.execute(change, ("[1,2,3]", "other", exact[1].memory.id))
+    coarse, _ = await asked(backend, firm, QUESTIONS[2])
+    without = {hit.memory.id: hit.cosine for hit in coarse}
+    assert without[exact[0].memory.id] is None and without[exact[1].memory.id] is None
+
+
+async def test_what_was_deleted_is_gone_though_the_bucket_is_still_held_to_be_large(
+    backend: Backend, firm: FirmOfTest
+) -> None:
+    await filled(backend, firm, count=25)
+    exact, _ = await asked(backend, firm, QUESTIONS[0])
+    for hit in (await rank_buckets(backend, firm.a, QUESTIONS[0], None, 200)).personal:
+        await archive(backend, firm.a, hit.memory.id)
+    assert backend.sizes.of(own_bucket(firm.a)).large
+    gone, others = await asked(backend, firm, QUESTIONS[0])
+    assert exact and not gone and others
+
+
+async def test_the_size_is_counted_anew_when_it_is_old(
+    backend: Backend, firm: FirmOfTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await filled(backend, firm, count=25)
+    await asked(backend, firm, QUESTIONS[0])
+    for hit in (await rank_buckets(backend, firm.a, QUESTIONS[0], None, 10)).personal:
+        await archive(backend, firm.a, hit.memory.id)
+    assert backend.sizes.of(own_bucket(firm.a)).documents == 25
+    monkeypatch.setattr(sizes, "FRESH_SECONDS", -1.0)
+    await asked(backend, firm, QUESTIONS[0])
+    assert backend.sizes.of(own_bucket(firm.a)).documents == 15
+    assert not backend.sizes.of(own_bucket(firm.a)).large
