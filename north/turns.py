@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Hashable, Mapping, MutableMapping
 from dataclasses import dataclass, field
@@ -17,8 +18,12 @@ from uuid import UUID
 
 from north.errors import TooManyRequests
 
-AT_ONCE = 3
-"""How many requests of one firm are worked on at once: what two cores can do, and one to be ready when they have."""
+AT_ONCE = 4
+"""How many requests of one firm are worked on at once, while no other firm asks for anything."""
+BESIDE_OTHERS = 1
+"""How many, while others do: whoever asks next waits for one request of another firm at most."""
+ASKING_SECONDS = 10.0
+"""For how long a firm counts as asking after its last request."""
 MOST_WAITING = 64
 """How many more requests of one firm wait; they are served in the order in which they came."""
 COUNTED_SECONDS = 1.0
@@ -58,6 +63,7 @@ class Turns:
     def __init__(self, at_once: int = AT_ONCE, most_waiting: int = MOST_WAITING) -> None:
         self._at_once, self._most_waiting = at_once, most_waiting
         self._firms: OrderedDict[bytes, UUID] = OrderedDict()
+        self._asking: OrderedDict[UUID, float] = OrderedDict()
         self._lines: dict[Hashable, _Line] = {}
 
     def remember(self, credential: str, organization_id: UUID) -> None:
@@ -81,15 +87,30 @@ class Turns:
             TooManyRequests: too many of the same firm wait already.
         """
         key = _key(credential)
-        whose: Hashable = self._firms.get(key, key)
+        firm = self._firms.get(key)
+        if firm is not None:
+            self._note(firm)
+        whose: Hashable = firm or key
         line = self._lines.setdefault(whose, _Line())
-        if line.busy < self._at_once:
+        if line.busy < self._share():
             line.busy += 1
         elif len(line.waiting) < self._most_waiting:
             await self._wait(whose, line)
         else:
             await self._refuse(whose, line)
-        return _once(lambda: self._pass_on(whose, line))
+        return _once(lambda: self._give_back(whose, line))
+
+    def _note(self, firm: UUID) -> None:
+        """Note that a firm asks, and forget those that have stopped."""
+        now = time.monotonic()
+        self._asking[firm] = now
+        self._asking.move_to_end(firm)
+        while now - next(iter(self._asking.values())) > ASKING_SECONDS:
+            self._asking.popitem(last=False)
+
+    def _share(self) -> int:
+        """How many requests of one firm are worked on at once now."""
+        return self._at_once if len(self._asking) <= 1 else min(BESIDE_OTHERS, self._at_once)
 
     async def _wait(self, whose: Hashable, line: _Line) -> None:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -98,7 +119,7 @@ class Turns:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self._pass_on(whose, line)  # it came in the moment in which nobody wanted it any more
+                self._give_back(whose, line)  # it came in the moment in which nobody wanted it any more
             raise
 
     async def _refuse(self, whose: Hashable, line: _Line) -> None:
@@ -111,14 +132,14 @@ class Turns:
                 self._forget(whose, line)
         raise TooManyRequests(seconds=RETRY_SECONDS)
 
-    def _pass_on(self, whose: Hashable, line: _Line) -> None:
-        """Give a turn to the next who still waits."""
-        while line.waiting:
+    def _give_back(self, whose: Hashable, line: _Line) -> None:
+        """End a turn, and begin those of who still waits."""
+        line.busy -= 1
+        while line.waiting and line.busy < self._share():
             turn = line.waiting.popleft()
             if not turn.done():
                 turn.set_result(None)
-                return
-        line.busy -= 1
+                line.busy += 1
         self._forget(whose, line)
 
     def _forget(self, whose: Hashable, line: _Line) -> None:

@@ -64,6 +64,31 @@ async def test_another_firm_has_turns_of_its_own(turns: Turns) -> None:
     await second
 
 
+async def test_a_firm_alone_has_more_turns_than_one_beside_others(firm: UUID) -> None:
+    turns = Turns(at_once=2, most_waiting=1)
+    turns.remember("token", firm)
+    turns.remember("neighbour's token", new_id())
+    held = [await turns.take("token"), await turns.take("token")]
+    (await turns.take("neighbour's token"))()
+    third = await waiting(turns, "token")
+    held[0]()
+    await asyncio.sleep(0)
+    assert not third.done(), "one of its two turns is left, which is all that it has beside another firm"
+    held[1]()
+    await third
+
+
+async def test_a_firm_that_asks_no_more_leaves_its_turns_to_the_others(firm: UUID) -> None:
+    turns = Turns(at_once=2, most_waiting=1)
+    neighbour = new_id()
+    turns.remember("token", firm)
+    turns.remember("neighbour's token", neighbour)
+    (await turns.take("neighbour's token"))()
+    turns._asking[neighbour] -= limits.ASKING_SECONDS + 1
+    for give_back in [await turns.take("token"), await turns.take("token")]:
+        give_back()
+
+
 async def test_a_credential_that_was_never_accepted_uses_up_nobodys_turn(turns: Turns) -> None:
     give_back = await turns.take("guessed")
     second = await waiting(turns, "guessed")

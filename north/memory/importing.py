@@ -15,7 +15,8 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from north.db.connect import Transaction
+from north.db.connect import Row, Transaction
+from north.db.races import retried
 from north.memory.backend import Backend
 from north.memory.imports import to_import
 from north.memory.lost import Lost

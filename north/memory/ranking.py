@@ -6,7 +6,8 @@ The score is their weighted sum. `recall.sql` makes it where the rows are, so th
 - meaning: cosine, min-max normalised over the bucket, in [0, 1]; both at equal weight, since weighted fusion found
   more than either alone and than reciprocal-rank fusion;
 - neighbours: the best weighted sum of those two among the two memories captured before this one and the two after it
-  from the same source, since an answer often stands beside the sentence that shares the question's words;
+  from the same source (a thread, a source's label, or what one lawyer saved in one sitting), since an answer often
+  stands beside the sentence that shares the question's words;
 - recency: 1 for a new memory, half of it for every 90 days: a later statement usually corrects an earlier one;
 - type: 1 for standing instructions and preferences, which apply to most questions; facts apply only to some.
 

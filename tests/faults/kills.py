@@ -24,6 +24,8 @@ from tests.faults.provider import model_provider
 
 VICTIMS = ("postgres", "server", "worker")
 JOBS_SECONDS = 90.0
+WAITING = "status = 'todo' and coalesce(scheduled_at, now()) <= now()"
+"""Which jobs are due and wait for a worker."""
 
 
 @dataclass
@@ -31,6 +33,8 @@ class Found:
     """How long it took until North was at work again, by what was killed, in seconds; and what was wrong."""
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: {victim: [] for victim in VICTIMS})
+    left_by_workers: list[float] = field(default_factory=list)
+    """How long it took until the jobs were done that a killed worker was doing, or had not begun."""
     wrong: list[str] = field(default_factory=list)
     saves: int = 0
     threads: int = 0
@@ -86,7 +90,7 @@ async def kill_again_and_again(
             if time.monotonic() > until:
                 break
             await asyncio.sleep(chance.uniform(0.1, 1.2))
-            took = await _kill(scene, victim, chance.uniform(0, 0.5))
+            took = await _kill(scene, victim, chance.uniform(0, 0.5), found)
             found.seconds[victim].append(took)
             tell(f"{number:>4}  {victim:<9} at work again after {took:5.2f} s")
         await scene.load.end()
@@ -101,7 +105,7 @@ async def kill_again_and_again(
     return found
 
 
-async def _kill(scene: Scene, victim: str, absence: float) -> float:
+async def _kill(scene: Scene, victim: str, absence: float, found: Found) -> float:
     """Kill, wait, bring back; how many seconds after that North is at work again."""
     match victim:
         case "postgres":
@@ -117,11 +121,20 @@ async def _kill(scene: Scene, victim: str, absence: float) -> float:
     await scene.worker.kill()
     await asyncio.sleep(absence)
     await scene.worker.start()
+    return await _worked_off(scene, found)
+
+
+async def _worked_off(scene: Scene, found: Found) -> float:
+    """After how many seconds the worker does jobs again; how long until the killed one's are done is noted."""
     began = time.monotonic()
-    (newest,) = scene.stage.postgres.run("select coalesce(max(id), 0) from procrastinate_jobs")[0]
-    due = "status in ('todo', 'doing') and coalesce(scheduled_at, now()) <= now()"
-    await _until_done(scene, f"id <= {newest} and {due}")
-    return time.monotonic() - began
+    (oldest, newest) = scene.stage.postgres.run(
+        f"select min(id) filter (where {WAITING}), coalesce(max(id), 0) from procrastinate_jobs"
+    )[0]
+    await _until_done(scene, f"id = {oldest or 0} and status = 'todo'")
+    took = time.monotonic() - began
+    await _until_done(scene, f"id <= {newest} and ({WAITING} or status = 'doing')")
+    found.left_by_workers.append(time.monotonic() - began)
+    return took
 
 
 async def _until_done(scene: Scene, which: str) -> list[str]:

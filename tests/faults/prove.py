@@ -21,11 +21,14 @@ from pathlib import Path
 
 from tests.faults.apart import faketime, work_apart
 from tests.faults.harness import Postgres, postgres_in
+from tests.faults.imports import kill_in_mid_import
 from tests.faults.kills import VICTIMS, kill_again_and_again
 from tests.faults.rolling import ENDING_SECONDS, restart_in_turn
 
 RECOVERY_SECONDS = 10.0
 APART_SECONDS = 20.0
+IMPORTED = 2000
+KILLS_OF_AN_IMPORT = 4
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ def main() -> int:
     lines = [_tests(name, given.rounds) for name in ("database", "providers", "races", "clocks")]
     lines.append(_restarts(given.restarts))
     lines.append(_apart())
+    lines.append(_imports(given.rounds))
     lines += _kills(given.kills, random.Random(seed), until)
     print()
     for line in lines:
@@ -105,6 +109,16 @@ def _apart() -> Line:
     return Line(what, f"2 servers, 2 workers, {APART_SECONDS:.0f} s", found, len(wrong))
 
 
+def _imports(rounds: int) -> Line:
+    wrong: list[str] = []
+    for _ in range(rounds):
+        with _postgres() as (postgres, folder):
+            wrong += asyncio.run(kill_in_mid_import(postgres, folder, statements=IMPORTED, kills=KILLS_OF_AN_IMPORT))
+    _tell_wrong(wrong)
+    done = f"{rounds} imports of {IMPORTED}, {KILLS_OF_AN_IMPORT} kills in each"
+    return Line("kill -9 of a worker that imports", done, f"{len(wrong)} wrong", len(wrong))
+
+
 def _kills(kills: int, chance: random.Random, until: float) -> list[Line]:
     victims = [chance.choice(VICTIMS) for _ in range(kills)]
     with _postgres() as (postgres, folder):
@@ -121,6 +135,8 @@ def _kills(kills: int, chance: random.Random, until: float) -> list[Line]:
         )
         for victim, seconds in found.seconds.items()
     ]
+    left = _spread(found.left_by_workers)
+    lines.append(Line("jobs that a killed worker left", f"{len(found.left_by_workers)} times", f"done after {left}", 0))
     answers = ", ".join(f"{count} × {answer}" for answer, count in sorted(found.replies.items()))
     print(f"\nanswers under kills: {answers}")
     kept = f"{found.saves} texts and {found.threads} conversations acknowledged, {len(found.wrong)} wrong"

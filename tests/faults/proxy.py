@@ -36,7 +36,7 @@ async def listening(serve: Serve) -> AsyncIterator[int]:
     def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.create_task(serve_and_close(reader, writer))
         serving.add(task)
-        task.add_done_callback(serving.discard)
+        task.add_done_callback(serving.remove)
 
     async with await asyncio.start_server(accept, "127.0.0.1") as server:
         yield server.sockets[0].getsockname()[1]

@@ -15,7 +15,7 @@ from tests.faults.rolling import ENDING_SECONDS, restart_in_turn
 
 async def test_a_server_behind_a_balancer_ends_under_load_and_nobody_notices(tmp_path: Path) -> None:
     with postgres_in(tmp_path / "data") as postgres:
-        noticed = await restart_in_turn(postgres, tmp_path, restarts=1)
+        noticed = await restart_in_turn(postgres, tmp_path, restarts=1, clients=3)
         assert noticed.wrong == []
         assert noticed.answers > 20 and noticed.streams > 2 and noticed.calls > 5
         assert max(noticed.seconds) < ENDING_SECONDS

@@ -17,8 +17,8 @@ from north.memory.save import save
 from north.model import Draft, MemoryType, Recalled, Scope
 from tests.conftest import FirmOfTest, TestDatabase
 
-SUBJECTS = "the escrow, the lien, the merger, the royalty, the warranty, the easement, the severance".split(", ")
-PLACES = "Delaware Geneva Lisbon Osaka Nairobi Leeds Bergen".split()
+SUBJECTS = ["the escrow", "the lien", "the merger", "the royalty", "the warranty", "the easement", "the severance"]
+PLACES = ["Delaware", "Geneva", "Lisbon", "Osaka", "Nairobi", "Leeds", "Bergen"]
 QUESTIONS = ("Where is the escrow settled?", "What did Osaka say about the lien?", "the merger in Geneva, no. 17")
 
 

@@ -44,6 +44,7 @@ async def ranked(
 ) -> list[Recalled]:
     """What is recalled from a bucket that holds these drafts alone."""
     await save(backend, firm.a, drafts)
+    await backend.backlog.settled(firm.a.organization_id, seconds=60)
     return list((await rank_buckets(backend, firm.a, query, None, limit)).personal)
 
 
@@ -75,7 +76,8 @@ class TestEveryBucket:
         self, wordy: Backend, password_hash: str, texts: list[str], query: str
     ) -> None:
         firm = await make_firm(wordy, password_hash)
-        hits = await ranked(wordy, firm, [personal(text) for text in texts], query)
+        apart = [replace(personal(text), source_label=text) for text in texts]  # what stands beside a hit would gain
+        hits = await ranked(wordy, firm, apart, query)
         shares = [bool(set(query_terms(query)) & set(terms(hit.memory.content))) for hit in hits]
         assert shares == sorted(shares, reverse=True)
 

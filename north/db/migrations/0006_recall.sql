@@ -10,9 +10,14 @@ alter table agent_memory_candidate
     -- The target lawyer, the target matter, or the firm itself, as in memory_term.
     add column bucket uuid not null
         generated always as (coalesce(target_user_id, target_matter_id, organization_id)) stored,
-    -- What was captured together: the thread, or a hash of the source's label; without either, a memory is its own source.
+    -- What was captured together: the thread, or a hash of the source's label; without either, what one lawyer saved in one
+    -- sitting. The first seven digits of a UUIDv7 count spans of 2^20 ms, or 17 minutes.
     add column source uuid not null
-        generated always as (coalesce(source_thread_id, cast(md5(source_label) as uuid), id)) stored,
+        generated always as (coalesce(
+            source_thread_id,
+            cast(md5(source_label) as uuid),
+            cast(md5(cast(captured_by as text) || left(cast(id as text), 7)) as uuid),
+            id)) stored,
     -- The signs of the embedding's numbers: what a large bucket is searched by first.
     add column sketch bit varying generated always as (binary_quantize(embedding)) stored;
 

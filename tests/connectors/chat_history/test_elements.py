@@ -161,7 +161,7 @@ class TestSize:
 
 
 class TestLines:
-    @given(st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])), min_size=1))
+    @given(st.lists(st.text(st.characters(exclude_characters="\n\0", exclude_categories=["Cs"])), min_size=1))
     def test_lines_are_split_at_line_feeds_alone(self, lines: list[str]) -> None:
         data = "\n".join(lines).encode()
         chunks = [data[place : place + 3] for place in range(0, len(data), 3)]
