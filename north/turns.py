@@ -34,6 +34,7 @@ REFUSED_AFTER_SECONDS = 0.5
 MOST_REFUSALS = 256
 """How many refusals of one firm are held back so; more are answered at once."""
 RETRY_SECONDS = 1
+EVENT_STREAM = b"text/event-stream"
 REMEMBERED = 50_000
 """How many credentials are remembered, the last that were used."""
 
@@ -150,7 +151,8 @@ class Turns:
 async def in_turn(
     turns: Turns, credential: str | None, app: App, scope: MutableMapping[str, Any], receive: Receive, send: Send
 ) -> None:
-    """Serve a request when its firm's turn has come. The turn ends as the reply begins, or after a second.
+    """Serve a request when its firm's turn has come. The turn ends with the work, what follows the reply included; as a
+    stream begins; or after a second.
 
     A request without a credential is nobody's, and served at once: it gets no further than the door.
 
@@ -164,7 +166,7 @@ async def in_turn(
     limit = asyncio.get_running_loop().call_later(COUNTED_SECONDS, give_back)
 
     async def send_noted(message: Message) -> None:
-        if message["type"] == "http.response.start":
+        if message["type"] == "http.response.start" and (b"content-type", EVENT_STREAM) in _kinds(message):
             give_back()
         await send(message)
 
@@ -179,6 +181,11 @@ def bearer(headers: Mapping[str, str]) -> str | None:
     """The token in a request's headers, whose names are looked up in any case; None without one."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+def _kinds(start: Message) -> list[tuple[bytes, bytes]]:
+    """A reply's headers, without their parameters."""
+    return [(name.lower(), value.partition(b";")[0]) for name, value in start.get("headers", ())]
 
 
 def _key(credential: str) -> bytes:

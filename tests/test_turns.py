@@ -137,7 +137,8 @@ class TestServing:
         begun = asyncio.Event()
 
         async def stream(scope: limits.Message, receive: limits.Receive, send: limits.Send) -> None:
-            await send({"type": "http.response.start"})
+            kind = (b"content-type", b"text/event-stream; charset=utf-8")
+            await send({"type": "http.response.start", "headers": [kind]})
             begun.set()
             await went_on.wait()
 
@@ -149,6 +150,25 @@ class TestServing:
         (await turns.take("token"))()
         went_on.set()
         await streaming
+
+    async def test_another_reply_keeps_its_turn_until_what_follows_it_is_done(self, turns: Turns) -> None:
+        noted, begun = asyncio.Event(), asyncio.Event()
+
+        async def recall(scope: limits.Message, receive: limits.Receive, send: limits.Send) -> None:
+            await send({"type": "http.response.start", "headers": [(b"content-type", b"application/json")]})
+            begun.set()
+            await noted.wait()
+
+        async def nothing(*_: object) -> limits.Message:
+            return {}
+
+        recalling = asyncio.create_task(in_turn(turns, "token", recall, {}, nothing, _swallow))
+        await begun.wait()
+        second = await waiting(turns, "token")
+        assert not second.done()
+        noted.set()
+        await recalling
+        await second
 
     async def test_what_takes_long_holds_nobody_up(self, turns: Turns, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(limits, "COUNTED_SECONDS", 0)

@@ -17,6 +17,7 @@ from uuid import UUID
 import numpy as np
 import psycopg
 
+from benchmarks.latency.firm import PER_SOURCE
 from benchmarks.latency.texts import Slots, memory, slots, varied
 from north.connectors.embeddings import Vector, vector_text
 from north.memory.backend import Backend
@@ -27,8 +28,6 @@ from north.model import new_id
 POOL = 2_000
 NOISE = 0.03
 """The standard deviation of each number: a variation's vector ends up with a cosine of 0.86 to its text's."""
-PER_SOURCE = 20
-"""How many memories come from one source, as from one chat."""
 AT_ONCE = 20_000
 
 MEMORIES = """copy agent_memory_candidate (organization_id, id, scope, type, target_user_id, target_matter_id, content,

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from pydantic import SecretStr
 
-from north.commands.options import DataDir, Json, plain_errors, say, settings_with
+from north.commands.options import DataDir, Json, plain_errors, say, settings_with, show
 from north.commands.place import DATABASE, checked_url, place_of
 from north.db.dumping import Passwords, Tell, dump, restore
 from north.db.embedded import embedded, read_credentials
@@ -93,7 +93,7 @@ def database_restore(file: DumpFile, data_dir: DataDir = None, as_json: Json = F
 
 
 def _tell(doing: str) -> Tell:
-    return lambda table: typer.echo(f"{doing} {table}", err=True)
+    return lambda table: show(f"{doing} {table}", err=True)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from north.api.shapes import import_shape
 from north.chat.exports import temporary_file
 from north.chat.importing import run_import
 from north.chat.mining import configured_miner
-from north.commands.options import say
+from north.commands.options import say, show
 from north.errors import ImportEmpty, ImportTooLarge, InvalidInput, NorthError
 from north.memory.backend import Backend
 from north.memory.imports import IMPORT_LIMIT, begin, cancel_import
@@ -71,10 +71,10 @@ def shown_progress() -> Iterator[OnProgress]:
         return
     with typer.progressbar(length=_STEPS, label="Importing", file=sys.stderr) as bar:
 
-        def show(current: Import) -> None:
+        def move(current: Import) -> None:
             bar.update(max(0, round(current.progress * _STEPS) - bar.pos))
 
-        yield show
+        yield move
 
 
 async def bring_in(
@@ -110,7 +110,7 @@ def interrupted(work: Callable[[], Result]) -> Result:
 def report(result: Import, *, as_json: bool) -> None:
     """Print what became of it, for people or as `GET /imports/{id}` gives it; a failure goes to standard error."""
     if result.status is ImportStatus.FAILED and not as_json:
-        typer.echo(f"north: {result.error}", err=True)
+        show(f"north: {result.error}", err=True)
     else:
         say(as_json, _in_words(result), import_shape(result).model_dump(mode="json"))
 

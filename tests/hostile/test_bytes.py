@@ -232,8 +232,12 @@ async def test_no_form_of_ten_megabytes_is_read(browser: httpx2.AsyncClient, gro
 
 
 async def test_no_form_of_many_parts_fills_the_disk(browser: httpx2.AsyncClient, ground: Ground) -> None:
-    files = {"content": ("a.txt", b"a" * 2 * MEGABYTE)}
-    assert (await browser.post("/settings/memory", files=files)).status_code == 413
+    before = ground.stored()
+    for size, status in ((2 * MEGABYTE, 413), (10, 415)):
+        files = {"content": ("a.txt", b"a" * size)}
+        reply = await browser.post("/settings/memory", data={"type": "fact", "where": "user_private"}, files=files)
+        assert reply.status_code == status
+    assert ground.stored() == before
 
 
 # --- headers ------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from tests.isolation.machine import agent_calls, page_calls, tool_calls
-from tests.isolation.machine.calls import Call, Door
+from tests.isolation.machine.calls import Call, Door, NotNow
 from tests.isolation.machine.journeys import Journeys
 from tests.isolation.machine.routes import routes_of
 from tests.isolation.machine.stage import Stage
@@ -95,7 +96,8 @@ class Isolation(RuleBasedStateMachine):
         journeys = self._journeys(self._lawyer(who), chance)
         number = what % (len(journeys) + len(self.writing))
         if number < len(journeys):
-            await journeys[number]()
+            with suppress(NotNow):
+                await journeys[number]()
         else:
             await self._beat(Beat(self.writing[number - len(journeys)], foreign=False), chance)
         await self.world.look_again()
