@@ -25,7 +25,7 @@ from north.memory.fence import fence
 from north.memory.matters import check_matter_reference, id_in
 from north.memory.ranking import WEIGHTS, Weights
 from north.memory.rows import to_memory
-from north.model import Caller, Memory, Origin, Recall, Recalled, Scope, new_id
+from north.model import Caller, Memory, Origin, Recall, Recalled, Scope, Status, new_id
 
 log = structlog.get_logger(__name__)
 
@@ -34,7 +34,9 @@ QUERY_LIMIT = 10_000
 CHARACTERS_PER_TOKEN = 4
 LINE_OVERHEAD_TOKENS = 25
 """The id, type and date of a memory's line in the fence."""
-STILL_LIVE = dict.fromkeys(("superseded_at", "archived_at", "archived_by_id", "archived_by_name"))
+STILL_LIVE = {"status": Status.ACTIVE} | dict.fromkeys(
+    ("superseded_at", "archived_at", "archived_by_id", "archived_by_name")
+)
 """What is known of a recalled memory without reading it."""
 FRESH_VECTOR_SECONDS = 0.25
 """How long a recall waits for the vectors of what was saved a moment before."""

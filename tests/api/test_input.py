@@ -66,7 +66,17 @@ async def test_each_wrong_field_is_named_and_no_value_told_back(ana: Client) -> 
 
 @pytest.mark.parametrize(
     "body",
-    [b"{", b'{"content":', b"[" * 100_000, b"\xff\xfe{}", b'{"content": "\xff"}', b"9" * 5000, b"{} {}", b"nonsense", b"NaN"],
+    [
+        b"{",
+        b'{"content":',
+        b"[" * 100_000,
+        b"\xff\xfe{}",
+        b'{"content": "\xff"}',
+        b"9" * 5000,
+        b"{} {}",
+        b"nonsense",
+        b"NaN",
+    ],
 )
 async def test_what_is_no_json_is_said_to_be_none(ana: Client, body: bytes) -> None:
     assert_problem(await ana.post("/memories", content=body, headers=JSON), 400, "malformed_json")

@@ -42,6 +42,7 @@ async def filled(backend: Backend, firm: FirmOfTest, count: int = 60) -> None:
             for number in range(count)
         ]
         await save(backend, firm.a, drafts)
+    await backend.backlog.settled(firm.a.organization_id, seconds=60)
 
 
 async def asked(backend: Backend, firm: FirmOfTest, question: str) -> tuple[Sequence[Recalled], Sequence[Recalled]]:

@@ -156,3 +156,16 @@ class TestLostEmbedder:
         assert rows == [{"embedding_model": None}]
         assert {log["event"] for log in logs} == {"recall_by_words_alone", "embedding_postponed"}
         assert "Bluebook" not in str(logs), "memory text never reaches the logs"
+
+
+async def test_a_vector_too_long_for_an_index_is_stored_and_hides_its_memory_from_nobody(
+    backend: Backend, firm: FirmOfTest, database: TestDatabase
+) -> None:
+    memories = [await remember(backend, firm.a, text) for text in TEXTS[:6]]
+    await backend.backlog.settled(firm.a.organization_id, seconds=60)
+    with psycopg.connect(database.superuser_url) as connection:
+        change = b"update agent_memory_candidate set embedding = %s, embedding_model = 'wide' where id = %s"
+        vector = f"[{','.join(['0.01'] * 3072)}]"
+        assert connection.execute(change, (vector, memories[1].id)).rowcount == 1
+    found = (await recall(backend, firm.a, TEXTS[1])).personal
+    assert found[0].memory.id == memories[1].id and found[0].cosine is None

@@ -19,10 +19,14 @@ alter table agent_memory_candidate
             cast(md5(cast(captured_by as text) || left(cast(id as text), 7)) as uuid),
             id)) stored,
     -- The signs of the embedding's numbers: what a large bucket is searched by first.
-    add column sketch bit varying generated always as (binary_quantize(embedding)) stored;
+    add column sketch bit varying generated always as (binary_quantize(embedding)) stored,
+    -- Whether the embedding is too long for an entry of an index, which has 2,704 bytes.
+    add column wide boolean not null generated always as (coalesce(vector_dims(embedding), 0) > 1024) stored;
 
 create index memory_bucket on agent_memory_candidate (organization_id, owner_id, bucket, source, id)
-    include (length, embedding_model, embedding) where status = 'active';
+    include (length, embedding_model, embedding) where status = 'active' and not wide;
+create index memory_wide_bucket on agent_memory_candidate (organization_id, owner_id, bucket)
+    where status = 'active' and wide;
 create index memory_sketch on agent_memory_candidate (organization_id, owner_id, bucket)
     include (id, length, type, created_at, sketch) where status = 'active';
 drop index memory_personal_bucket, memory_matter_bucket;

@@ -9,8 +9,8 @@ set local plan_cache_mode = force_generic_plan;
 -- (2009), with k1 = 0.9 and b = 0.4, which suit short texts, and the idf that cannot be negative (Lucene's).
 --
 -- Neighbours are looked at where they can matter: a row's score is at most (1 + neighbours) times the greater of its own
--- relation and its neighbours', plus recency and type. `bar` is the relation below which nothing of that reaches the
--- score that the best are known to have.
+-- relation (`fit`) and its neighbours', plus recency and type. `bar` is the relation below which nothing of that reaches
+-- the score that the best are known to have. A wide vector is read from its row, since no index can hold it.
 with place as (
     select coalesce(:bucket, (
         select id from matter
@@ -19,52 +19,56 @@ with place as (
     select id, source, length, case when embedding_model = :model then - (embedding <#> :vector) end as cosine
     from agent_memory_candidate
     where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-      and status = 'active'
-), spread as (
+      and status = 'active' and not wide
+    union all
+    select id, source, length, case when embedding_model = :model then - (embedding <#> :vector) end
+    from agent_memory_candidate
+    where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+      and status = 'active' and wide
+), span as (
     select count(*)::float8 as documents, greatest(avg(length), 1)::float8 as mean,
-           min(cosine) as lowest, nullif(max(cosine) - min(cosine), 0) as width
+           min(cosine) as low, nullif(max(cosine) - min(cosine), 0) as width
     from live
 ), posting as (
     select memory_id as id, tf::float8 as tf, length, count(*) over (partition by term)::float8 as df
     from memory_term
     where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
       and term = any(:terms)
-), worded as (
-    select id, sum(ln(1 + ((select documents from spread) - df + 0.5) / (df + 0.5))
-               * tf * 1.9 / (tf + 0.9 * (0.6 + 0.4 * length / (select mean from spread)))) as bm25
+), said as (
+    select id, sum(ln(1 + ((select documents from span) - df + 0.5) / (df + 0.5))
+               * tf * 1.9 / (tf + 0.9 * (0.6 + 0.4 * length / (select mean from span)))) as bm25
     from posting
     group by id
 ), near as (
     select id, source, cosine,
-           :words * coalesce(bm25 / (select max(bm25) from worded), 0)
+           :words * coalesce(bm25 / (select max(bm25) from said), 0)
            -- A memory without a vector is neither near nor far.
-           + :meaning * coalesce((cosine - (select lowest from spread)) / (select width from spread), 0.5) as relation
-    from live left join worded using (id)
+           + :meaning * coalesce((cosine - (select low from span)) / (select width from span), 0.5) as fit
+    from live left join said using (id)
 ), first as (
-    select id, source, relation from near order by relation desc limit :limit
+    select id, source, fit from near order by fit desc limit :limit
 ), bar as (
     select case when count(*) < :limit then '-infinity' else
-           (min(relation + :neighbours * :meaning
-                * coalesce((beside - (select lowest from spread)) / (select width from spread), 0))
-            - :recency - :type) / (1 + :neighbours) - 1e-9 end as relation
+           (min(fit + :neighbours * :meaning
+                * coalesce((beside - (select low from span)) / (select width from span), 0))
+            - :recency - :type) / (1 + :neighbours) - 1e-9 end as fit
     from first cross join lateral (
         select max(- (embedding <#> :vector)) filter (where embedding_model = :model) as beside
         from ((select embedding_model, embedding from agent_memory_candidate
                where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-                 and status = 'active' and source = first.source and id < first.id
+                 and status = 'active' and not wide and source = first.source and id < first.id
                order by id desc limit 2)
               union all
               (select embedding_model, embedding from agent_memory_candidate
                where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-                 and status = 'active' and source = first.source and id > first.id
-               order by id limit 2)) as neighbour
-    ) as known
+                 and status = 'active' and not wide and source = first.source and id > first.id
+               order by id limit 2)) as two) as known
 ), placed as (
-    select id, cosine, relation + :neighbours * coalesce(greatest(
-               lag(relation, 2) over turns, lag(relation) over turns,
-               lead(relation) over turns, lead(relation, 2) over turns), 0) as score
+    select id, cosine, fit + :neighbours * coalesce(greatest(
+               lag(fit, 2) over turns, lag(fit) over turns,
+               lead(fit) over turns, lead(fit, 2) over turns), 0) as score
     from near
-    where source in (select source from near where relation >= (select relation from bar))
+    where source in (select source from near where fit >= (select fit from bar))
     window turns as (partition by source order by id)
 ), likely as (
     select id, cosine, score from placed order by score desc, id desc limit :limit + 50
@@ -77,8 +81,8 @@ with place as (
     where organization_id = :organization_id
     order by score desc, id desc limit :limit
 )
-select (select documents from spread) as documents, (select mean from spread) as mean, score, cosine,
-       best.id, content, type, scope, status, confidence, origin, best.created_at, evidence, supersedes_id,
+select (select documents from span) as documents, (select mean from span) as mean, score, cosine,
+       best.id, content, type, scope, confidence, origin, best.created_at, evidence, supersedes_id,
        source_thread_id, source_message_id, source_label, captured_by as captured_by_id, name as captured_by_name,
        uses, last_used_at
 from best
@@ -101,7 +105,7 @@ where organization_id = :organization_id and owner_id = :owner_id and status = '
 -- The same of a bucket that is too large to compare with the question row by row. A first pass chooses whom to score: by
 -- the sketch of the vector, by the words, and by both. What it chooses is scored in full, and so are its neighbours.
 -- `documents` and `mean` are the bucket's of a while ago; the lowest cosine, which is the zero of meaning, is drawn on
--- from a sample. Inner queries with `offset 0` are looked up row by row in an index.
+-- from a sample. Wide vectors have no neighbours here. Inner queries with `offset 0` are looked up row by row.
 with place as (
     select coalesce(:bucket, (
         select id from matter
@@ -165,7 +169,7 @@ with place as (
     select case when embedding_model = :model then - (embedding <#> :vector) end as cosine
     from agent_memory_candidate
     where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-      and status = 'active'
+      and status = 'active' and not wide
     order by source, id limit 8000
 ), spread as (
     select lowest, nullif(highest - lowest, 0) as width, most
@@ -190,12 +194,12 @@ with place as (
         select id, case when embedding_model = :model then - (embedding <#> :vector) end as cosine
         from ((select id, embedding_model, embedding from agent_memory_candidate
                where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-                 and status = 'active' and source = hit.source and id < hit.id
+                 and status = 'active' and not wide and source = hit.source and id < hit.id
                order by id desc limit 2)
               union all
               (select id, embedding_model, embedding from agent_memory_candidate
                where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-                 and status = 'active' and source = hit.source and id > hit.id
+                 and status = 'active' and not wide and source = hit.source and id > hit.id
                order by id limit 2)) as two
     ) near
 ), said as (
@@ -232,7 +236,7 @@ with place as (
     where organization_id = :organization_id
     order by score desc, id desc limit :limit
 )
-select score, cosine, best.id, content, type, scope, status, confidence, origin, best.created_at, evidence,
+select score, cosine, best.id, content, type, scope, confidence, origin, best.created_at, evidence,
        supersedes_id, source_thread_id, source_message_id, source_label, captured_by as captured_by_id,
        name as captured_by_name, uses, last_used_at
 from best
@@ -260,7 +264,7 @@ with place as (
 ), best as (
     select m.*, score from first join agent_memory_candidate m using (id) where organization_id = :organization_id
 )
-select score, null as cosine, best.id, content, type, scope, status, confidence, origin, best.created_at, evidence,
+select score, null as cosine, best.id, content, type, scope, confidence, origin, best.created_at, evidence,
        supersedes_id, source_thread_id, source_message_id, source_label, captured_by as captured_by_id,
        name as captured_by_name, uses, last_used_at
 from best
