@@ -30,8 +30,9 @@ from north.commands.place import DATABASE, checked_url, prepare
 from north.db.connect import Database, LostRace, Row, Transaction
 from north.db.embedded import embedded
 from north.db.migrate import OWNER, check_schema, schema_state
+from north.db.races import ATTEMPTS
 from north.errors import DatabaseBusy, Misconfigured
-from north.memory.save import ATTEMPTS, write_terms
+from north.memory.save import write_terms
 from north.memory.terms import terms
 from north.memory.text import content_key
 from north.model import Caller, Origin, Scope

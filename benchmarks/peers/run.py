@@ -143,7 +143,7 @@ def report(systems: Sequence[Measured], conversations: Sequence[Conversation]) -
     for name, row in figures.items():
         lines.append(f"{name:<22}" + "".join(f"{row[column]:>16.{_digits(column)}f}" for column in columns))
     behind = [column for column in columns if not _first(figures, column)]
-    lines += ["", "North is first in every column." if not behind else f"North is not first in: {', '.join(behind)}."]
+    lines += ["", f"North is first in all columns{' but ' + ', '.join(behind) if behind else ''}."]
     return "\n".join(lines)
 
 

@@ -37,9 +37,14 @@ EVERYTHING = " union all ".join(f"select organization_id from {table}" for table
 
 
 @pytest.fixture(scope="module")
-def world(make_database: Callable[[], TestDatabase], embedded_server: EmbeddedServer) -> Iterator[World]:
-    """Two firms' rows, reached through the pooler."""
-    direct = filled(make_database())
+def direct(make_database: Callable[[], TestDatabase]) -> World:
+    """Two firms' rows."""
+    return filled(make_database())
+
+
+@pytest.fixture
+def world(direct: World, embedded_server: EmbeddedServer) -> Iterator[World]:
+    """The same, reached through a pooler of this test's own: a cancel request may outlive the test that sent it."""
     with pooled(embedded_server, direct.database) as through:
         yield World(through, direct.ana, direct.ben, direct.rita)
 

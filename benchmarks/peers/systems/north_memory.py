@@ -52,13 +52,15 @@ class North:
         self._keys.setdefault(outcome.memory.id, []).append(key)
 
     async def settle(self) -> None:
-        """Wait for the vectors, which are made after the save."""
+        """Wait for the vectors, which are made after the save, and for the note of what was used."""
+        if self._noting is not None:
+            await self._noting
         await self._backend.backlog.settled(self._caller.organization_id, seconds=600)
 
     async def search(self, room: str, query: str, limit: int) -> Sequence[str]:
         """Recall from the room's matter; a memory that was said twice stands for both texts.
 
-        That they were used is noted beside the next search, as every surface notes it once the answer is on its way.
+        That they were used is noted afterwards, as every surface notes it once the answer is on its way.
         """
         found = await search(self._backend, self._caller, query, room, limit)
         self._noting = asyncio.create_task(note_uses(self._backend, self._caller, found.memories))

@@ -23,7 +23,7 @@ class System(Protocol):
         """Keep one text; what a system has no use for it leaves aside."""
 
     async def settle(self) -> None:
-        """Return once everything that was added is found by meaning as well."""
+        """Return once everything that was begun is done: what was added is found by meaning as well."""
 
     async def search(self, room: str, query: str, limit: int) -> Sequence[str]:
         """The keys of the closest texts, best first."""
@@ -59,6 +59,7 @@ async def _obey(system: System, command: dict[str, Any]) -> dict[str, Any]:
         began = time.perf_counter()
         found.append(list(await system.search(command["room"], query, command["limit"])))
         seconds.append(time.perf_counter() - began)
+        await system.settle()
     return {"seconds": seconds, "found": found}
 
 
