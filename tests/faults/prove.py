@@ -140,10 +140,8 @@ def _kills(kills: int, chance: random.Random, until: float) -> list[Line]:
     answers = ", ".join(f"{count} × {answer}" for answer, count in sorted(found.replies.items()))
     print(f"\nanswers under kills: {answers}")
     kept = f"{found.saves} texts and {found.threads} conversations acknowledged, {len(found.wrong)} wrong"
-    return [
-        *lines,
-        Line("lost, doubled, done twice", f"{sum(map(len, found.seconds.values()))} kills", kept, len(found.wrong)),
-    ]
+    done = f"{sum(map(len, found.seconds.values()))} of {kills} kills"
+    return [*lines, Line("lost, doubled, done twice", done, kept, len(found.wrong))]
 
 
 def _tell_wrong(wrong: list[str]) -> None:
