@@ -38,6 +38,7 @@ pool_mode = transaction
 default_pool_size = {size}
 max_client_conn = {clients}
 query_wait_timeout = 20
+server_login_retry = 0.2
 logfile = {folder}/pgbouncer.log
 """
 
