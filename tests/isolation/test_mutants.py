@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
@@ -14,8 +14,8 @@ from tests.isolation.mutants import conjuncts, mutants
 
 
 @pytest.fixture(scope="module")
-def superuser(database: TestDatabase) -> Iterator[Connection[Any]]:
-    with psycopg.connect(database.superuser_url) as connection:
+def superuser(make_database: Callable[[], TestDatabase]) -> Iterator[Connection[Any]]:
+    with psycopg.connect(make_database().superuser_url) as connection:
         yield connection
 
 
