@@ -12,13 +12,14 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any
 
+import psycopg
 import typer
 
 from benchmarks.figures import machine, percentile
@@ -86,12 +87,19 @@ class Measured:
         }
 
 
+def _settle(server: EmbeddedServer, databases: Iterable[str]) -> None:
+    """What autovacuum does within a minute, for every system that uses Postgres."""
+    for database in databases:
+        with psycopg.connect(server.superuser_url(database), autocommit=True) as connection:
+            connection.execute("vacuum analyze")
+
+
 def _blocks(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
     return (items[start : start + BLOCK] for start in range(0, len(items), BLOCK))
 
 
-def compare(systems: Sequence[Measured], conversations: Sequence[Conversation]) -> None:
-    """Let every system remember every conversation and answer its questions, in turns."""
+def compare(systems: Sequence[Measured], conversations: Sequence[Conversation], settle: Callable[[], None]) -> None:
+    """Let every system remember every conversation and answer its questions, in turns; `settle` comes in between."""
     for conversation in conversations:
         texts = [
             {"key": turn.id, "text": turn.content, "session": turn.session, "said_at": turn.said_at.isoformat()}
@@ -100,16 +108,21 @@ def compare(systems: Sequence[Measured], conversations: Sequence[Conversation]) 
         for block in _blocks(texts):
             for system in systems:
                 system.remember(conversation.name, block)
+        settle()
         for block in _blocks(conversation.questions):
             for system in systems:
                 system.ask(conversation.name, block)
+
+
+def _database(peer: Peer) -> str:
+    return peer.module if peer.packages else "north"
 
 
 @contextmanager
 def _started(peer: Peer, server: EmbeddedServer, north_url: str, folder: Path) -> Iterator[Measured]:
     """A system's process, with a database or a folder of its own, and nothing of it that calls home."""
     python = interpreter(peer)
-    database = peer.module
+    database = _database(peer)
     if peer.packages:
         ensure_database(server.superuser_url("postgres"), database)
     environment = os.environ | {
@@ -176,7 +189,8 @@ def main(
         ExitStack() as stack,
     ):
         systems = [stack.enter_context(_started(peer, server, place.database_url, Path(folder))) for peer in peers]
-        compare(systems, chosen)
+        databases = {_database(peer) for peer in peers}
+        compare(systems, chosen, lambda: _settle(server, databases))
         if as_json:
             print(json.dumps({"machine": machine(), **{each.peer.name: each.figures() for each in systems}}, indent=2))
         else:
