@@ -29,10 +29,11 @@ OPENING_SECONDS = 5.0
 class Pace:
     """How often a worker does what it does, in seconds."""
 
-    polling: float = 2.0
-    heartbeat: float = 2.0
-    stalled: float = 8.0
-    """A worker that was not heard of for so long is lost, and its jobs run again elsewhere."""
+    polling: float = 1.5
+    heartbeat: float = 1.5
+    stalled: float = 6.0
+    """A worker that was not heard of for so long is lost, and its jobs run again elsewhere: with the other two, within
+    ten seconds."""
     grace: float = 20.0
     """How long jobs under way have to end, once the worker is asked to stop."""
     restart: float = 2.0
