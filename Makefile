@@ -67,8 +67,8 @@ prove-restore: $(INSTALLED) ## Dump, restore on a server that never saw North, a
 prove-faults: $(INSTALLED) ## Kill, cut, fill and restart everything a hundred times under load; half an hour.
 	@$(BIN)/python -m tests.faults.prove $(ARGS)
 
-bench: bench-recall bench-latency bench-mcp bench-offline bench-mining bench-pages bench-sweep bench-imports bench-throughput \
-       bench-peers bench-footprint ## Run every benchmark.
+BENCHMARKS := recall latency throughput peers footprint mcp offline mining pages sweep imports
+bench: $(BENCHMARKS:%=bench-%) ## Run every benchmark.
 
 bench-recall: $(INSTALLED) ## How much of the evidence recall finds, on public conversations.
 	@$(BIN)/python -m benchmarks.recall.run $(ARGS)
