@@ -17,7 +17,7 @@ from north.api.metrics import RECALLS
 from north.api.shapes import MatterReference, MemoryShape, RequestBody, ScoredMemory, Shape, memory_shapes
 from north.errors import Unavailable
 from north.memory.backend import Backend
-from north.memory.recall import LIMIT, QUERY_LIMIT, briefing, note_uses, search
+from north.memory.recall import LIMIT, QUERY_LIMIT, inject, note_uses, search
 from north.model import Caller, Memory
 
 log = structlog.get_logger(__name__)
@@ -79,11 +79,13 @@ async def _note(backend: Backend, caller: Caller, memories: Sequence[Memory]) ->
 async def brief(
     backend: Running,
     caller: SignedIn,
+    background: BackgroundTasks,
     matter: MatterReference | None = None,
     accept: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Response | BriefingReply:
     """The text to put into an agent's prompt at the start of a session; alone, with `Accept: text/plain`."""
-    injection = await briefing(backend, caller, matter)
+    injection = await inject(backend, caller, None, matter)
+    background.add_task(_note, backend, caller, injection.memories)
     if accept.startswith(PLAIN):
         return PlainTextResponse(injection.text)
     return BriefingReply(text=injection.text, memories=memory_shapes(injection.memories))
