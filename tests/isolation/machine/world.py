@@ -141,7 +141,7 @@ class World:
         """The row that an id names as it stands, without what the embedder adds in its own time."""
         if kind not in TABLES:
             return None
-        query = f"select to_jsonb(t) - 'embedding' - 'embedding_model' from {TABLES[kind]} t where id = %s"
+        query = f"select to_jsonb(t) - 'embedding' - 'embedding_model' - 'sketch' - 'wide' from {TABLES[kind]} t where id = %s"
         found = await self._superuser.execute(query.encode(), (name,))
         return await found.fetchall()
 
