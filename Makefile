@@ -48,7 +48,7 @@ prove-hostile: browser ## Hostile text, bytes and credentials on every surface, 
 	@HOSTILE_TIMES=$${HOSTILE_TIMES:-40} $(BIN)/pytest -n 2 --dist loadfile tests/hostile tests/browser/test_hostile.py \
 	    tests/browser/test_hostile_pages.py tests/memory/test_fence.py tests/memory/test_document_fence.py $(ARGS)
 
-prove-isolation: $(INSTALLED) ## Random firms on every route and tool, until a million replies were looked at; about two hours.
+prove-isolation: $(INSTALLED) ## Random firms on every route and tool, until a million replies were looked at; an hour.
 	@$(BIN)/python -m tests.isolation.machine.run $(ARGS)
 
 prove-mutants: $(INSTALLED) ## Break each wall in turn, and print which test sees it; half an hour.

@@ -101,6 +101,10 @@ SINCE = " union all ".join(
 )
 
 
+ADDED_LATER = ("embedding", "embedding_model", "sketch", "wide")
+"""Columns that the embedder fills in its own time."""
+
+
 class World:
     """The firms of one run, and everything that they have, as a superuser reads it."""
 
@@ -141,8 +145,8 @@ class World:
         """The row that an id names as it stands, without what the embedder adds in its own time."""
         if kind not in TABLES:
             return None
-        query = f"select to_jsonb(t) - 'embedding' - 'embedding_model' - 'sketch' - 'wide' from {TABLES[kind]} t where id = %s"
-        found = await self._superuser.execute(query.encode(), (name,))
+        query = f"select to_jsonb(t) - %s::text[] from {TABLES[kind]} t where id = %s"
+        found = await self._superuser.execute(query.encode(), (list(ADDED_LATER), name))
         return await found.fetchall()
 
     def visible(self, kind: Kind, lawyer: Lawyer) -> list[Thing]:
