@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -31,7 +30,7 @@ import typer
 from benchmarks.figures import machine
 from benchmarks.latency import texts
 from benchmarks.latency.firm import fill, settle
-from benchmarks.latency.server import Client, free_port
+from benchmarks.latency.server import Client, environment_with, free_port
 from benchmarks.temporary import temporary_north
 from north.access.demo import DEMO_FIRMS
 from north.assembly import make_backend, opened
@@ -78,11 +77,7 @@ class Footprint:
 @contextmanager
 def _up(folder: Path, port: int) -> Iterator[tuple[psutil.Process, float]]:
     """`north up`, and how many seconds it took until it said that it is there."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("NORTH_")} | {
-        "NORTH_DATA_DIR": str(folder),
-        "NORTH_PORT": str(port),
-        "NORTH_MODEL": "offline",
-    }
+    environment = environment_with(folder, port)
     began = time.perf_counter()
     with subprocess.Popen([*NORTH, "up"], env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

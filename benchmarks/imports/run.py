@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -52,7 +51,8 @@ def read_once(reading: str, path: Path) -> dict[str, Any]:
     begun = time.perf_counter()
     conversations = READINGS[reading](path)
     seconds = time.perf_counter() - begun
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    # Not ru_maxrss, which a process takes over from the one that started it.
+    peak = int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) / 1024
     return {"seconds": seconds, "conversations": conversations, "peak_mib": peak}
 
 

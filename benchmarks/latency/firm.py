@@ -73,8 +73,8 @@ async def _fill_bucket(backend: Backend, caller: Caller, matter: Matter | None, 
     print(".", end="", file=sys.stderr, flush=True)
 
 
-def settle(server: EmbeddedServer) -> None:
+def settle(server: EmbeddedServer, database: str = "north") -> None:
     """What autovacuum does within a minute: fresh statistics, and the visibility map that index-only scans need."""
-    with psycopg.connect(server.superuser_url("north"), autocommit=True) as connection:
+    with psycopg.connect(server.superuser_url(database), autocommit=True) as connection:
         connection.execute("vacuum analyze")
         connection.execute("checkpoint")

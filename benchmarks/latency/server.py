@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
+from pathlib import Path
 
 from north.settings import Settings
 
@@ -24,12 +25,7 @@ def served(settings: Settings) -> Iterator[int]:
         RuntimeError: it ended instead.
     """
     port = free_port()
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("NORTH_")} | {
-        "NORTH_DATA_DIR": str(settings.data_dir),
-        "NORTH_PORT": str(port),
-        "NORTH_MODEL": "offline",
-        "NORTH_EMBEDDER": settings.embedder,
-    }
+    environment = environment_with(settings.data_dir, port, settings.embedder)
     with subprocess.Popen([sys.executable, "-c", SERVE, "serve"], env=environment, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         try:
@@ -38,6 +34,17 @@ def served(settings: Settings) -> Iterator[int]:
             yield port
         finally:
             process.terminate()
+
+
+def environment_with(data_dir: Path, port: int, embedder: str = "local") -> dict[str, str]:
+    """The environment of a North on this data folder and port; whatever else is set for North here does not count."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith("NORTH_")}
+    return others | {
+        "NORTH_DATA_DIR": str(data_dir),
+        "NORTH_PORT": str(port),
+        "NORTH_MODEL": "offline",
+        "NORTH_EMBEDDER": embedder,
+    }
 
 
 class Client:

@@ -12,17 +12,17 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any
 
-import psycopg
 import typer
 
 from benchmarks.figures import machine, percentile
+from benchmarks.latency.firm import settle
 from benchmarks.peers.environments import NORTH, PEERS, ROOT, Peer, interpreter
 from benchmarks.recall.locomo import Conversation, Question, read_conversations
 from benchmarks.recall.run import DATA
@@ -87,19 +87,12 @@ class Measured:
         }
 
 
-def _settle(server: EmbeddedServer, databases: Iterable[str]) -> None:
-    """What autovacuum does within a minute, for every system that uses Postgres."""
-    for database in databases:
-        with psycopg.connect(server.superuser_url(database), autocommit=True) as connection:
-            connection.execute("vacuum analyze")
-
-
 def _blocks(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
     return (items[start : start + BLOCK] for start in range(0, len(items), BLOCK))
 
 
-def compare(systems: Sequence[Measured], conversations: Sequence[Conversation], settle: Callable[[], None]) -> None:
-    """Let every system remember every conversation and answer its questions, in turns; `settle` comes in between."""
+def compare(systems: Sequence[Measured], conversations: Sequence[Conversation], rest: Callable[[], None]) -> None:
+    """Let every system remember every conversation and answer its questions, in turns; `rest` comes in between."""
     for conversation in conversations:
         texts = [
             {"key": turn.id, "text": turn.content, "session": turn.session, "said_at": turn.said_at.isoformat()}
@@ -108,7 +101,7 @@ def compare(systems: Sequence[Measured], conversations: Sequence[Conversation], 
         for block in _blocks(texts):
             for system in systems:
                 system.remember(conversation.name, block)
-        settle()
+        rest()
         for block in _blocks(conversation.questions):
             for system in systems:
                 system.ask(conversation.name, block)
@@ -189,8 +182,12 @@ def main(
         ExitStack() as stack,
     ):
         systems = [stack.enter_context(_started(peer, server, place.database_url, Path(folder))) for peer in peers]
-        databases = {_database(peer) for peer in peers}
-        compare(systems, chosen, lambda: _settle(server, databases))
+
+        def rest() -> None:
+            for database in {_database(peer) for peer in peers}:
+                settle(server, database)
+
+        compare(systems, chosen, rest)
         if as_json:
             print(json.dumps({"machine": machine(), **{each.peer.name: each.figures() for each in systems}}, indent=2))
         else:
