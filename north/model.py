@@ -71,6 +71,18 @@ class Origin(StrEnum):
     IMPORT = "import"
 
 
+@dataclass(slots=True, eq=False)
+class Key:
+    """The credential by which each transaction of a caller admits itself: what it stands in the lookup table by.
+
+    `admitted` says that a transaction has done so. It is never stored or sent.
+    """
+
+    kind: str
+    key_hash: bytes = field(repr=False)
+    admitted: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Who is acting, for which firm, by which surface.
@@ -79,6 +91,9 @@ class Caller:
     `thread_id` and `message_id` name the chat turn in which something is captured. `client` is the
     credential's own name for the connected program and `session` the handle of an MCP session; both
     matter to the ethical wall alone.
+
+    A caller with a `key` is expected and not yet admitted: each of its transactions checks the key before anything
+    else. Without one, the credential was checked before the caller was made.
     """
 
     organization_id: UUID
@@ -88,6 +103,7 @@ class Caller:
     message_id: UUID | None = None
     client: str | None = None
     session: str | None = None
+    key: Key | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,7 +179,7 @@ async def as_owner(owner_url: str) -> AsyncIterator[Database]:
 
 async def settle_firm(database: Database, firm: UUID, *, apply: bool) -> Report:
     """Settle one firm: what its lawyers share, then each lawyer's own."""
-    async with database.tenant(firm, None) as transaction:
+    async with database.bound(firm, None) as transaction:
         lawyers = [row["id"] for row in await transaction.fetch("settle.lawyers")]
     report = Report()
     for owner in (None, *lawyers):
@@ -195,7 +195,7 @@ async def settle_firm(database: Database, firm: UUID, *, apply: bool) -> Report:
 
 
 async def _counts(database: Database, firm: UUID, owner: UUID | None) -> Counter[str]:
-    async with database.tenant(firm, owner) as transaction:
+    async with database.bound(firm, owner) as transaction:
         statuses = await transaction.fetch("settle.counts")
         rules = await transaction.first("settle.old_rules")
         suggestions = await transaction.first("settle.old_suggestions")
@@ -206,7 +206,7 @@ async def _counts(database: Database, firm: UUID, owner: UUID | None) -> Counter
 
 async def _foretold(database: Database, firm: UUID, owner: UUID | None, before: Counter[str]) -> Counter[str]:
     """What would be counted afterwards."""
-    async with database.tenant(firm, owner) as transaction:
+    async with database.bound(firm, owner) as transaction:
         ids = [row["id"] for row in await transaction.fetch("settle.unsettled", limit=None)]
         rows, changes = await _decided(transaction, ids)
     after = Counter({name: count for name, count in before.items() if name not in ("rules", "suggestions")})
@@ -230,7 +230,7 @@ async def _settle_bucket(database: Database, firm: UUID, owner: UUID | None) -> 
 
 async def _settle_some(database: Database, firm: UUID, owner: UUID | None) -> bool:
     """Settle the oldest pending rows with their families. Whether there were any."""
-    async with database.tenant(firm, owner) as transaction:
+    async with database.bound(firm, owner) as transaction:
         ids = [row["id"] for row in await transaction.fetch("settle.unsettled", limit=AT_ONCE)]
         if ids:
             family = await transaction.fetch("settle.families", ids=ids)
@@ -267,14 +267,14 @@ async def _write(
     for memory_id in (id for id, status in changes.items() if status == ACTIVE):
         row = rows[memory_id]
         content, target = row["content"], (row["target_user_id"], row["target_matter_id"])
-        key, length = content_key(content), len(terms(content))
-        await transaction.send("settle.activate", memory_id=memory_id, content_key=key, length=length)
+        key, words = content_key(content), terms(content)
+        await transaction.send("settle.activate", memory_id=memory_id, content_key=key, length=len(words))
         await transaction.send("memory.delete_terms", memory_id=memory_id)
-        await write_terms(transaction, caller, memory_id, Scope(row["scope"]), *target, content)
+        await write_terms(transaction, caller, memory_id, Scope(row["scope"]), *target, words)
 
 
 async def _delete_queue(database: Database, firm: UUID, owner: UUID | None) -> None:
-    async with database.tenant(firm, owner) as transaction:
+    async with database.bound(firm, owner) as transaction:
         await transaction.send("settle.delete_old_suggestions")
         await transaction.send("settle.unlink_old_rules")
         await transaction.send("settle.delete_old_rules")

@@ -39,7 +39,7 @@ NORTH = [sys.executable, "-c", "from north.cli import main; main()"]
 CLIENTS = 8
 STARTS = 3
 MEGABYTE = 1_000_000
-TABLES = ("agent_memory_candidate", "memory_term", "memory_use", "product_event")
+TABLES = ("agent_memory_candidate", "memory_term", "memory_use", "memory_use_total", "product_event")
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ def floor(site: Site, questions: Iterator[str]) -> Call:
 
     async def call() -> None:
         await site.backend.embedder.embed([next(questions)], query=True)
-        async with site.backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        async with site.backend.database.tenant(caller) as transaction:
             await transaction.send("tenant.alive")
 
     return call

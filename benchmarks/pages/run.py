@@ -53,7 +53,7 @@ async def _converse(site: Site, messages: int) -> UUID:
     thread = await create_thread(site.backend, caller, "HV-1001")
     used = (await list_memories(site.backend, caller, MemoryFilter(), limit=USED)).memories
     effects = Jsonb({"saved": [], "recalled": [str(memory.id) for memory in used], "refused": []})
-    async with site.backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with site.backend.database.tenant(caller) as transaction:
         for number in range(messages):
             answer = number % 2 == 1
             content = "\n\n".join(islice(texts, 4)) + "\n\n- **one**\n- two" if answer else next(texts)

@@ -45,7 +45,7 @@ async def create_firm(backend: Backend, slug: str, name: str) -> UUID:
         raise InvalidInput(reason="a firm's short name has lower-case letters, digits and hyphens, at most 63")
     organization_id = new_id()
     try:
-        async with backend.database.tenant(organization_id, None) as transaction:
+        async with backend.database.bound(organization_id, None) as transaction:
             await transaction.send("access.insert_organization", slug=slug, name=check_line(name, "firm's name", 200))
             await transaction.send(
                 "access.insert_key",
@@ -116,7 +116,7 @@ async def insert_user(
     """
     user_id = new_id()
     try:
-        async with backend.database.tenant(organization_id, user_id) as transaction:
+        async with backend.database.bound(organization_id, user_id) as transaction:
             row = await transaction.first(
                 "access.insert_user", email=email, name=check_line(name, "name", 200), role=role
             )
@@ -153,6 +153,6 @@ async def find_user(backend: Backend, email: str) -> User:
 @retried
 async def user_of(backend: Backend, found: Found) -> User | None:
     """The user behind a key; None when they may not log in any more."""
-    async with backend.database.tenant(found.organization_id, found.user_id) as transaction:
+    async with backend.database.bound(found.organization_id, found.user_id) as transaction:
         row = await transaction.first("access.user")
     return User(**row) if row else None

@@ -55,7 +55,7 @@ async def log_in(backend: Backend, email: str, password: str, address: str | Non
 
 @retried
 async def _password_hash(backend: Backend, found: Found) -> str | None:
-    async with backend.database.tenant(found.organization_id, found.user_id) as transaction:
+    async with backend.database.bound(found.organization_id, found.user_id) as transaction:
         row = await transaction.first("access.password")
     return row["password_hash"] if row else None
 
@@ -64,7 +64,7 @@ async def _password_hash(backend: Backend, found: Found) -> str | None:
 async def _open_session(backend: Backend, user: User) -> str:
     secret = new_secret("north_session")
     session_id, expires_at = new_id(), backend.database.now() + SESSION_LIFE
-    async with backend.database.tenant(user.organization_id, user.id) as transaction:
+    async with backend.database.bound(user.organization_id, user.id) as transaction:
         await transaction.send("access.insert_session", id=session_id, expires_at=expires_at)
         await transaction.send(
             "access.insert_key",
@@ -93,6 +93,6 @@ async def log_out(backend: Backend, secret: str) -> None:
     found = await find(backend.database, backend.secret_key, Kind.SESSION, secret)
     if found is None:
         return
-    async with backend.database.tenant(found.organization_id, found.user_id) as transaction:
+    async with backend.database.bound(found.organization_id, found.user_id) as transaction:
         await transaction.send("access.revoke_session", id=found.subject_id)
         await transaction.send("access.delete_keys", kind=Kind.SESSION, subject_id=found.subject_id)

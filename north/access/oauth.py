@@ -121,7 +121,7 @@ async def authorize(backend: Backend, caller: Caller, request: AuthorizationRequ
         The code that it redeems, once and within five minutes.
     """
     code, grant_id = new_secret("northcode"), new_id()
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         await transaction.send("oauth.forget_expired_keys")
         await transaction.send(
             "oauth.insert_grant",

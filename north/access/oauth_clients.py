@@ -90,7 +90,7 @@ def documented_client(address: str, name: str | None, redirect_uris: Sequence[st
 @retried
 async def register_client(backend: Backend, client: OAuthClient) -> None:
     """Keep a program's description for whenever a lawyer connects it; forget those that nobody ever connected."""
-    async with backend.database.tenant(None, None) as transaction:
+    async with backend.database.bound(None, None) as transaction:
         await transaction.send("oauth.forget_unused_clients", created_before=backend.database.now() - UNUSED_LIFE)
         await transaction.send(
             "oauth.insert_client",

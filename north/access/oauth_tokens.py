@@ -102,7 +102,7 @@ async def _issue(backend: Backend, grant: Grant, statement: str, use: Use, **par
         (secret_hash(backend, Use.ACCESS, tokens.access), now + ACCESS_LIFE),
         (secret_hash(backend, Use.REFRESH, tokens.refresh), now + REFRESH_LIFE),
     ]
-    async with backend.database.tenant(grant.organization_id, grant.user_id) as transaction:
+    async with backend.database.bound(grant.organization_id, grant.user_id) as transaction:
         issued = await transaction.first(
             statement, id=grant.id, refresh_hash=keys[1][0], expires_at=now + REFRESH_LIFE, **parameters
         )
@@ -129,7 +129,7 @@ async def _grant(backend: Backend, client_id: str, use: Use, secret: str) -> Gra
     found = await find_hash(backend.database, Kind.OAUTH, secret_hash(backend, use, secret))
     if found is None:
         return None
-    async with backend.database.tenant(found.organization_id, found.user_id) as transaction:
+    async with backend.database.bound(found.organization_id, found.user_id) as transaction:
         row = await transaction.first("oauth.grant", id=found.subject_id)
     return Grant(**row) if row and row["client_id"] == client_id else None
 
@@ -142,7 +142,7 @@ async def _end_stolen(backend: Backend, grant: Grant, use: Use) -> None:
 @retried
 async def _end(backend: Backend, organization_id: UUID, user_id: UUID, grant_id: UUID) -> bool:
     """End a grant; whether there was a living one. It is locked first, so that nothing is issued meanwhile."""
-    async with backend.database.tenant(organization_id, user_id) as transaction:
+    async with backend.database.bound(organization_id, user_id) as transaction:
         ended = await transaction.first("oauth.revoke", id=grant_id)
         await transaction.send("access.delete_keys", kind=Kind.OAUTH, subject_id=grant_id)
     return ended is not None
@@ -158,7 +158,7 @@ async def revoke(backend: Backend, client_id: str, token: str) -> None:
 @retried
 async def connected_programs(backend: Backend, caller: Caller) -> list[ConnectedProgram]:
     """The programs that act for the caller, the newest first."""
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         return [ConnectedProgram(**row) for row in await transaction.fetch("oauth.programs")]
 
 
@@ -197,7 +197,7 @@ async def oauth_caller(backend: Backend, secret: str, origin: Origin) -> Caller:
 @retried
 async def _admitted(backend: Backend, found: Found, grant_id: UUID) -> str | None:
     """The program of a grant, when its lawyer may still come in."""
-    async with backend.database.tenant(found.organization_id, found.user_id) as transaction:
+    async with backend.database.bound(found.organization_id, found.user_id) as transaction:
         row = await transaction.first("oauth.admitted", id=grant_id)
     return row["client_id"] if row else None
 
@@ -211,6 +211,6 @@ async def _note_use(backend: Backend, found: Found, grant_id: UUID) -> None:
     if grant_id not in _noted and len(_noted) >= _REMEMBERED_GRANTS:
         del _noted[next(iter(_noted))]
     _noted[grant_id] = now
-    async with backend.database.tenant(found.organization_id, found.user_id) as transaction:
+    async with backend.database.bound(found.organization_id, found.user_id) as transaction:
         await transaction.send("memory.without_waiting_for_disk")
         await transaction.send("oauth.note_use", id=grant_id)

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, Path, Query, Response, status
 from pydantic import Field
 
 from north import errors
-from north.api.callers import Running, SignedIn, known_id
+from north.api.callers import Recognised, Running, SignedIn, known_id
 from north.api.description import failures
 from north.api.metrics import SAVES
 from north.api.shapes import (
@@ -127,7 +127,7 @@ async def create(
     new: NewMemory,
     response: Response,
     backend: Running,
-    caller: SignedIn,
+    caller: Recognised,
     idempotency_key: Annotated[str | None, Header(alias="Idempotency-Key", description=KEY_DESCRIPTION)] = None,
 ) -> SaveReply:
     """Save a durable fact; it is live at once, and nobody is asked to confirm it.
@@ -155,7 +155,7 @@ async def create(
 @router.get("", summary="List memories", responses=failures(errors.InvalidInput, errors.MatterNotFound))
 async def list_all(
     backend: Running,
-    caller: SignedIn,
+    caller: Recognised,
     scope: Scope | None = None,
     type: MemoryType | None = None,
     matter: MatterReference | None = None,
@@ -171,7 +171,7 @@ async def list_all(
 
 
 @router.get("/{id}", summary="Get a memory", responses=failures(errors.MemoryNotFound))
-async def get_one(memory_id: MemoryId, backend: Running, caller: SignedIn) -> MemoryReply:
+async def get_one(memory_id: MemoryId, backend: Running, caller: Recognised) -> MemoryReply:
     """One version of a memory, whatever its status."""
     return _reply(await get_memory(backend, caller, known_id(memory_id, errors.MemoryNotFound)))
 
@@ -184,7 +184,7 @@ async def get_history(memory_id: MemoryId, backend: Running, caller: SignedIn) -
 
 
 @router.patch("/{id}", summary="Edit a memory", responses=failures(*EDITING, body=True))
-async def edit_one(memory_id: MemoryId, change: MemoryChange, backend: Running, caller: SignedIn) -> MemoryReply:
+async def edit_one(memory_id: MemoryId, change: MemoryChange, backend: Running, caller: Recognised) -> MemoryReply:
     """Supersede the live version by a new one, which has its own id and is live at once.
 
     When the version is no longer live, `conflict` carries the one that stands now as `current`.
@@ -195,13 +195,13 @@ async def edit_one(memory_id: MemoryId, change: MemoryChange, backend: Running, 
 
 
 @router.delete("/{id}", summary="Delete a memory", responses=failures(*CHANGING))
-async def delete_one(memory_id: MemoryId, backend: Running, caller: SignedIn) -> MemoryReply:
+async def delete_one(memory_id: MemoryId, backend: Running, caller: Recognised) -> MemoryReply:
     """Archive a memory: it is gone from the next recall, and can be restored. Deleting it again changes nothing."""
     return _reply(await archive(backend, caller, known_id(memory_id, errors.MemoryNotFound)))
 
 
 @router.post("/{id}/restore", summary="Undo a deletion", responses=failures(*CHANGING, errors.MemoryDuplicate))
-async def restore_one(memory_id: MemoryId, backend: Running, caller: SignedIn) -> MemoryReply:
+async def restore_one(memory_id: MemoryId, backend: Running, caller: Recognised) -> MemoryReply:
     """Make a deleted memory live again, unless a newer version is live or another memory says exactly this."""
     return _reply(await restore(backend, caller, known_id(memory_id, errors.MemoryNotFound)))
 

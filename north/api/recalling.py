@@ -11,11 +11,11 @@ from pydantic import Field
 from starlette.responses import PlainTextResponse
 
 from north import errors
-from north.api.callers import Running, SignedIn
+from north.api.callers import Recognised, Running
 from north.api.description import failures
 from north.api.metrics import RECALLS
 from north.api.shapes import MatterReference, MemoryShape, RequestBody, ScoredMemory, Shape, memory_shapes
-from north.errors import Unavailable
+from north.errors import NotSignedIn, Unavailable
 from north.memory.backend import Backend
 from north.memory.recall import LIMIT, QUERY_LIMIT, inject, note_uses, search
 from north.model import Caller, Memory
@@ -52,7 +52,7 @@ class BriefingReply(Shape):
 
 
 @router.post("/recall", summary="Recall", responses=failures(errors.InvalidInput, errors.MatterNotFound, body=True))
-async def ask(question: Question, backend: Running, caller: SignedIn, background: BackgroundTasks) -> RecallReply:
+async def ask(question: Question, backend: Running, caller: Recognised, background: BackgroundTasks) -> RecallReply:
     """The memories that answer a question best, by words and by meaning. Firm-wide memory is never recalled."""
     found = await search(backend, caller, question.query, question.matter, question.limit)
     RECALLS.inc()
@@ -66,7 +66,7 @@ async def ask(question: Question, backend: Running, caller: SignedIn, background
 async def _note(backend: Backend, caller: Caller, memories: Sequence[Memory]) -> None:
     try:
         await note_uses(backend, caller, memories)
-    except Unavailable as error:
+    except (Unavailable, NotSignedIn) as error:  # it was revoked between the reply and here
         log.warning("uses_not_noted", code=error.code, memories=len(memories))
 
 
@@ -78,7 +78,7 @@ async def _note(backend: Backend, caller: Caller, memories: Sequence[Memory]) ->
 )
 async def brief(
     backend: Running,
-    caller: SignedIn,
+    caller: Recognised,
     background: BackgroundTasks,
     matter: MatterReference | None = None,
     accept: Annotated[str, Header(include_in_schema=False)] = "",

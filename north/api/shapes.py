@@ -87,7 +87,7 @@ class ScoredMemory(MemoryShape):
     @classmethod
     def of(cls, hit: Recalled) -> Self:
         """A hit of a recall."""
-        return cls.model_construct(**dict(memory_shape(hit.memory)), score=hit.score)
+        return cls.model_construct(**vars(memory_shape(hit.memory)), score=hit.score)
 
 
 class RuleShape(Shape):

@@ -35,7 +35,7 @@ async def create_thread(backend: Backend, caller: Caller, matter: str | None, *,
         MatterNotFound: the firm has no such matter.
     """
     thread_id = new_id()
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         found = await matter_in(transaction, matter) if matter else None
         await transaction.send(
             "threads.insert_thread", id=thread_id, matter_id=found.id if found else None, incognito=incognito
@@ -46,7 +46,7 @@ async def create_thread(backend: Backend, caller: Caller, matter: str | None, *,
 @retried
 async def list_threads(backend: Backend, caller: Caller, limit: int = 50, query: str | None = None) -> list[Thread]:
     """The lawyer's threads without messages, the last used first; with a query, those whose title has its words."""
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         rows = await transaction.fetch("threads.listed", patterns=like_patterns(query), limit=limit)
     return [_to_thread(row) for row in rows]
 
@@ -58,7 +58,7 @@ async def get_thread(backend: Backend, caller: Caller, thread_id: UUID) -> Threa
     Raises:
         ThreadNotFound: the lawyer has no such thread.
     """
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         thread = await transaction.send("threads.thread", thread_id=thread_id)
         rows = await transaction.fetch("threads.messages", thread_id=thread_id, limit=MESSAGES_SHOWN)
         row = await thread.fetchone()
@@ -75,7 +75,7 @@ async def get_message(backend: Backend, caller: Caller, thread_id: UUID, message
     Raises:
         ThreadNotFound: the lawyer has no such thread, or it has no such message.
     """
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         await thread_in(transaction, thread_id)
         rows = await transaction.fetch("threads.message", thread_id=thread_id, message_id=message_id)
         if not rows:
@@ -104,7 +104,7 @@ async def rename_thread(backend: Backend, caller: Caller, thread_id: UUID, title
         ThreadNotFound: the lawyer has no such thread.
         InvalidInput: the title is empty, too long or not one line.
     """
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         await transaction.send("threads.rename", thread_id=thread_id, title=check_line(title, "title", TITLE_LIMIT))
         return await thread_in(transaction, thread_id)
 
@@ -116,7 +116,7 @@ async def delete_thread(backend: Backend, caller: Caller, thread_id: UUID) -> No
     Raises:
         ThreadNotFound: the lawyer has no such thread.
     """
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         await thread_in(transaction, thread_id)
         await transaction.send("threads.delete_thread", thread_id=thread_id)
 
@@ -128,7 +128,7 @@ async def restore_thread(backend: Backend, caller: Caller, thread_id: UUID) -> T
     Raises:
         ThreadNotFound: the lawyer has no such thread.
     """
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         await transaction.send("threads.restore_thread", thread_id=thread_id)
         return await thread_in(transaction, thread_id)
 

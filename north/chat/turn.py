@@ -187,7 +187,7 @@ async def begin(backend: Backend, caller: Caller, thread_id: UUID, text: str) ->
         InvalidInput: the text cannot be a message.
     """
     text = check_message(text)
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         past = await transaction.send("threads.model_history", thread_id=thread_id, limit=HISTORY_MESSAGES)
         thread = await thread_in(transaction, thread_id)
         rows = await past.fetchall()
@@ -293,7 +293,7 @@ async def _store(
     row = _message(message_id, caller.thread_id, "assistant", history.storable(text), error_code)
     row["effects"] = Jsonb(effects)
     row["model_messages"] = Jsonb(history.to_json(messages)) if messages else None
-    async with turn.backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with turn.backend.database.tenant(caller) as transaction:
         await transaction.send("threads.insert_message", **row)
         await transaction.send("threads.touch", thread_id=caller.thread_id, title="")
         if beside:
@@ -318,7 +318,7 @@ async def _failed(assistant: Assistant, turn: Turn, error: Exception) -> NorthEr
 @retried
 async def _note_failure(turn: Turn, failure: NorthError) -> None:
     caller = turn.caller
-    async with turn.backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with turn.backend.database.tenant(caller) as transaction:
         await transaction.send("threads.set_error", message_id=caller.message_id, error_code=failure.code)
 
 

@@ -36,6 +36,6 @@ async def check_isolation(database: Database) -> None:
 
 @retried
 async def _sees_foreign_rows(database: Database, firm: UUID | None) -> bool:
-    async with database.tenant(firm, None) as transaction:
+    async with database.bound(firm, None) as transaction:
         row = await transaction.first("canary.seen")
     return bool(row and row["foreign_rows"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -15,11 +15,12 @@ from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from north.db.connection import NETWORK, ImpatientConnection, failure_of, is_open, lost_contact, set_limits
+from north.db.connection import NETWORK, NOBODY, ImpatientConnection, failure_of, is_open, lost_contact, set_limits
 from north.db.races import LostRace as LostRace
 from north.db.races import retried as retried
 from north.db.statements import multi_row, statement, writes
-from north.errors import DatabaseUnavailable, OutcomeUnknown
+from north.errors import DatabaseUnavailable, NorthError, NotSignedIn, OutcomeUnknown
+from north.model import Caller, Key
 
 Row = dict[str, Any]
 PARAMETERS_PER_INSERT = 50
@@ -162,7 +163,7 @@ class Database:
 
     async def _answers(self) -> bool:
         try:
-            async with self.tenant(None, None):
+            async with self.bound(None, None):
                 pass
         except (DatabaseUnavailable, LostRace):
             return False
@@ -186,8 +187,37 @@ class Database:
                 raise
             raise failure from error
 
+    def tenant(self, caller: Caller) -> AbstractAsyncContextManager[Transaction]:
+        """A transaction of a caller, `bound` to their firm and to them.
+
+        The key of a caller who has one is checked in the same round trip, before the caller's own statements. When it
+        does not lead to them, or they may not come in, the server runs none of those.
+
+        Raises:
+            NotSignedIn: the caller's key does not admit them; nothing was read or written.
+            DatabaseUnavailable, DatabaseBusy, LostRace, OutcomeUnknown: as `bound` does.
+        """
+        if caller.key is None:
+            return self.bound(caller.organization_id, caller.user_id)
+        return self._admitting(caller, caller.key)
+
     @asynccontextmanager
-    async def tenant(self, organization_id: UUID | None, user_id: UUID | None) -> AsyncIterator[Transaction]:
+    async def _admitting(self, caller: Caller, key: Key) -> AsyncIterator[Transaction]:
+        async with self.bound(caller.organization_id, caller.user_id) as transaction:
+            admission = await transaction.send("tenant.admit", kind=key.kind, key_hash=key.key_hash, nobody=NOBODY)
+            try:
+                yield transaction
+            except NorthError:
+                await admission.fetchone()  # whom nobody admits is told nothing else
+                raise
+            finally:
+                key.admitted = key.admitted or admission.pgresult is not None
+        if admission.pgresult is None:
+            raise NotSignedIn
+        key.admitted = True
+
+    @asynccontextmanager
+    async def bound(self, organization_id: UUID | None, user_id: UUID | None) -> AsyncIterator[Transaction]:
         """A transaction bound to a firm and a lawyer: BEGIN, bind, the caller's statements, COMMIT, pipelined.
 
         A block that only queues statements costs one round trip, at its end. One that may lose a race stands in a

@@ -25,6 +25,7 @@ from north.errors import (
     DatabaseTooSlow,
     DatabaseUnavailable,
     NorthError,
+    NotSignedIn,
 )
 
 Result = TypeVar("Result")
@@ -48,6 +49,8 @@ NETWORK: dict[str, Any] = {
     "tcp_user_timeout": 25_000,
 }
 """Parameters of libpq for every connection."""
+NOBODY = "nobody is admitted"
+"""What the server says of a transaction whose key admits nobody, in the words of its error."""
 
 
 class ImpatientConnection(AsyncConnection[Any]):
@@ -128,6 +131,8 @@ def failure_of(error: psycopg.Error) -> NorthError | LostRace | psycopg.Error:
             return DatabaseFull()
         case errors.ReadOnlySqlTransaction():
             return DatabaseReadOnly()
+        case errors.InvalidTextRepresentation() if NOBODY in str(error):
+            return NotSignedIn()
         case psycopg.OperationalError() | errors.IdleInTransactionSessionTimeout() | errors.TransactionTimeout():
             return DatabaseUnavailable()
     return DatabaseUnavailable() if lost_contact(error) else error

@@ -13,7 +13,7 @@ import aiosql
 QUERIES = Path(__file__).parent / "queries"
 _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 _WRITES = re.compile(r"^(insert|update|delete)\b", re.MULTILINE)
-_ROW = re.compile(r"\bvalues\s*(\(.*\))", re.IGNORECASE | re.DOTALL)
+_ROW = re.compile(r"\bvalues\s*(\(.*?\))\s*(?:on\s+conflict\b|;|$)", re.IGNORECASE | re.DOTALL)
 
 
 @cache

@@ -52,7 +52,7 @@ class _Held:
 @retried
 async def connection_of(backend: Backend, caller: Caller) -> Connection | None:
     """The caller's connection, if there is one."""
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         row = await transaction.first("connections.live", provider=PROVIDER)
     return Connection(row["account"], row["created_at"], row["last_used_at"]) if row else None
 
@@ -63,7 +63,7 @@ async def store(backend: Backend, caller: Caller, tokens: Tokens, account: str |
     Of two at the same moment, one takes the place of the other.
     """
     connection_id = new_id()
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         await transaction.send("connections.revoke", provider=PROVIDER)
         await transaction.send(
             "connections.insert",
@@ -77,7 +77,7 @@ async def store(backend: Backend, caller: Caller, tokens: Tokens, account: str |
 @retried
 async def disconnect(backend: Backend, caller: Caller) -> None:
     """Revoke the caller's connection and erase its tokens; nothing is read with it from the next call on."""
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         await transaction.send("connections.revoke", provider=PROVIDER)
 
 
@@ -139,7 +139,7 @@ class LawyersAccess:
     @retried
     async def _held(self, *, touch: bool = False) -> _Held:
         caller = self._caller
-        async with self._backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        async with self._backend.database.tenant(caller) as transaction:
             if touch:
                 await transaction.send("connections.touch", provider=PROVIDER)
             row = await transaction.first("connections.live", provider=PROVIDER)
@@ -155,7 +155,7 @@ class LawyersAccess:
     async def _run(self, statement: str, held: _Held, **parameters: object) -> bool:
         """Run a statement on this version of the connection; whether it was there."""
         caller = self._caller
-        async with self._backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        async with self._backend.database.tenant(caller) as transaction:
             cursor = await transaction.send(statement, id=held.id, version=held.version, **parameters)
         return cursor.rowcount > 0
 

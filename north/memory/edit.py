@@ -18,9 +18,10 @@ from north.errors import (
 from north.memory import wall
 from north.memory.backend import Backend
 from north.memory.events import tell
+from north.memory.plans import NewRow
 from north.memory.rows import memories_by_id
 from north.memory.rules import describe, forbidding, to_rule
-from north.memory.save import NewRow, write, write_terms
+from north.memory.save import write, write_terms
 from north.memory.text import check_content, content_key
 from north.memory.wall import SHARED_SCOPES
 from north.model import Caller, Confidence, Memory, MemoryType, Scope, Status, new_id
@@ -62,7 +63,7 @@ async def edit(
 
     @retried
     async def once() -> tuple[Memory, bool]:
-        async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        async with backend.database.tenant(caller) as transaction:
             return await edit_in(transaction, backend, caller, memory_id, text, type)
 
     edited, changed = await once()
@@ -90,7 +91,8 @@ async def edit_in(
         The version that stands now, and whether it is a new one.
     """
     rules = await transaction.send("rules.live")
-    barred = await wall.ask(transaction, backend, caller, shared=True)
+    await wall.hold(transaction)
+    barred = await wall.ask(transaction, backend, caller)
     old = await _live_row(transaction, caller, memory_id)
     new = NewRow(
         id=new_id(),
@@ -132,7 +134,7 @@ async def archive(backend: Backend, caller: Caller, memory_id: UUID) -> Memory:
 
     @retried
     async def once() -> Memory:
-        async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        async with backend.database.tenant(caller) as transaction:
             row = await _row(transaction, memory_id)
             if row["status"] != Status.ARCHIVED:
                 await _require_live(transaction, caller, row)
@@ -155,7 +157,7 @@ async def restore(backend: Backend, caller: Caller, memory_id: UUID) -> Memory:
 
     @retried
     async def once() -> Memory:
-        async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        async with backend.database.tenant(caller) as transaction:
             row = await _row(transaction, memory_id)
             if row["status"] == Status.ACTIVE:
                 return await _shown(transaction, caller, memory_id)
@@ -175,9 +177,7 @@ async def _restore_row(transaction: Transaction, caller: Caller, row: Row) -> No
     )
     await _refuse_duplicate(transaction, caller, row, again)
     await transaction.send("memory.restore", memory_id=row["id"])
-    await write_terms(
-        transaction, caller, row["id"], scope, row["target_user_id"], row["target_matter_id"], row["content"]
-    )
+    await write_terms(transaction, caller, again.id, scope, again.target_user_id, again.target_matter_id, again.terms)
     await tell(transaction, caller, [("memory_restored", row["id"], {})])
 
 
@@ -188,7 +188,7 @@ async def history(backend: Backend, caller: Caller, memory_id: UUID) -> list[Mem
     Raises:
         MemoryNotFound: no such memory for this caller.
     """
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         rows = await transaction.fetch("memory.lineage", memory_id=memory_id)
         versions = await memories_by_id(transaction, caller, [row["id"] for row in rows])
     if not versions:

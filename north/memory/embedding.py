@@ -150,7 +150,7 @@ async def embed_stored(
 async def _to_embed(
     database: Database, organization_id: UUID, user_id: UUID, ids: list[UUID] | None, model: str
 ) -> list[Row]:
-    async with database.tenant(organization_id, user_id) as transaction:
+    async with database.bound(organization_id, user_id) as transaction:
         return await transaction.fetch("memory.to_embed", ids=ids, embedding_model=model, limit=BATCH)
 
 
@@ -159,7 +159,7 @@ async def _store(
     database: Database, organization_id: UUID, user_id: UUID, texts: Mapping[UUID, str], model: str
 ) -> None:
     """Store vectors, as Postgres reads them, by the ids of their memories."""
-    async with database.tenant(organization_id, user_id) as transaction:
+    async with database.bound(organization_id, user_id) as transaction:
         for memory_id in sorted(texts):  # in one order, so that two who store the same do not wait in a circle
             await transaction.send(
                 "memory.set_embedding", memory_id=memory_id, vector=texts[memory_id], embedding_model=model

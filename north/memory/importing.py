@@ -118,7 +118,7 @@ def turn_hash(key: str) -> bytes:
 @retried
 async def start(backend: Backend, caller: Caller, import_id: UUID) -> Run | None:
     """Begin an import, or go on with it; None when it has ended, or there is none."""
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         row = await transaction.first("imports.start", import_id=import_id)
     if row is None:
         return None
@@ -140,7 +140,7 @@ async def copy_pieces(backend: Backend, caller: Caller, import_id: UUID, file: B
 
 @retried
 async def _piece(backend: Backend, caller: Caller, import_id: UUID, number: int) -> Row | None:
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         return await transaction.first("imports.chunk", import_id=import_id, number=number)
 
 
@@ -152,7 +152,7 @@ async def note_progress(run: Run, progress: float) -> None:
         RunEnded: the import was cancelled.
     """
     run.progress = max(run.progress, progress)
-    async with run.backend.database.tenant(run.caller.organization_id, run.caller.user_id) as transaction:
+    async with run.backend.database.tenant(run.caller) as transaction:
         row = await transaction.first("imports.note_progress", import_id=run.current.id, progress=run.progress)
     if row is None:
         raise RunEnded
@@ -161,7 +161,7 @@ async def note_progress(run: Run, progress: float) -> None:
 @retried
 async def wait(run: Run) -> None:
     """Let the import wait for its next run."""
-    async with run.backend.database.tenant(run.caller.organization_id, run.caller.user_id) as transaction:
+    async with run.backend.database.tenant(run.caller) as transaction:
         await transaction.send("imports.wait", import_id=run.current.id)
 
 
@@ -171,7 +171,7 @@ async def read_before(run: Run, keys: Sequence[Key]) -> dict[Key, ReadBefore]:
     before: defaultdict[Key, ReadBefore] = defaultdict(ReadBefore)
     if not keys:
         return before
-    async with run.backend.database.tenant(run.caller.organization_id, run.caller.user_id) as transaction:
+    async with run.backend.database.tenant(run.caller) as transaction:
         rows = await transaction.fetch("imports.read_before", external_keys=[key for _, key in keys])
     for row in rows:
         each = before[row["source"], bytes(row["external_key"])]
@@ -198,7 +198,7 @@ async def commit(run: Run, deeds: Sequence[Deed]) -> Fates:
     """
     reads = [deed for deed in deeds if isinstance(deed, Read)]
     caller = run.caller
-    async with run.backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with run.backend.database.tenant(caller) as transaction:
         held = await transaction.send("imports.hold", import_id=run.current.id, done=run.done)
         lost = await transaction.send("imports.lost", since=run.lost.since) if any(r.findings for r in reads) else None
         await _mark_read(transaction, run, reads)
@@ -252,7 +252,7 @@ async def _save(transaction: Transaction, run: Run, reads: Sequence[Read]) -> li
     brought = [memory.id for memory in newer.values()]
     for start_ in range(0, len(drafts), BATCH_LIMIT):
         batch = drafts[start_ : start_ + BATCH_LIMIT]
-        outcomes = await save_in(transaction, run.backend, run.caller, [draft for draft, _ in batch], hints=False)
+        outcomes = await save_in(transaction, run.backend, run.caller, [draft for draft, _ in batch])
         for (_, each), outcome in zip(batch, outcomes, strict=True):
             match outcome:
                 case Saved():

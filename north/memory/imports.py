@@ -73,7 +73,7 @@ async def receive(backend: Backend, caller: Caller, file_name: str, chunks: Asyn
 @retried
 async def begin(backend: Backend, caller: Caller, file_name: str) -> Import:
     """An import whose file is at hand, and which the caller runs: nothing is stored of it and no job is queued."""
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         row = await transaction.first("imports.insert_import", import_id=new_id(), file_name=_shown_name(file_name))
     assert row is not None
     return to_import(row)
@@ -95,7 +95,7 @@ async def _store(backend: Backend, caller: Caller, import_id: UUID, chunks: Asyn
 
 @retried
 async def _store_piece(backend: Backend, caller: Caller, import_id: UUID, number: int, piece: bytes) -> None:
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         await transaction.send("imports.insert_chunk", import_id=import_id, number=number, piece=piece)
 
 
@@ -113,7 +113,7 @@ async def _pieces(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 @retried
 async def _queue(backend: Backend, caller: Caller, import_id: UUID, file_name: str, count: int) -> Import:
     ids = {"organization_id": str(caller.organization_id), "user_id": str(caller.user_id), "import_id": str(import_id)}
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         stored = await transaction.first("imports.chunk_count", import_id=import_id)
         if stored is None or stored["count"] != count:  # it took so long that it was given up
             raise Unavailable
@@ -126,7 +126,7 @@ async def _queue(backend: Backend, caller: Caller, import_id: UUID, file_name: s
 @retried
 async def _forget(backend: Backend, caller: Caller, import_id: UUID) -> None:
     try:
-        async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        async with backend.database.tenant(caller) as transaction:
             await transaction.send("imports.delete_unqueued_chunks", import_id=import_id)
     except NorthError as error:  # the tidying job does it later
         log.warning("upload_not_forgotten", code=error.code)
@@ -140,7 +140,7 @@ def job_name(import_id: UUID) -> str:
 @retried
 async def list_imports(backend: Backend, caller: Caller, limit: int = 50) -> list[Import]:
     """The lawyer's imports, newest first."""
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         rows = await transaction.fetch("imports.listed", limit=limit)
     return [to_import(row) for row in rows]
 
@@ -152,7 +152,7 @@ async def get_import(backend: Backend, caller: Caller, import_id: UUID) -> Impor
     Raises:
         ImportNotFound: they have none of this id.
     """
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         row = await transaction.first("imports.one", import_id=import_id)
     if row is None:
         raise ImportNotFound
@@ -179,7 +179,7 @@ async def end_import(
 ) -> Import | None:
     """End an import and forget its file; None when it has ended already, or there is none."""
     why = {"error_code": error.code if error else None, "error": str(error) if error else None}
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         row = await transaction.first("imports.end", import_id=import_id, status=status, **why)
         if row:
             await transaction.send("imports.delete_chunks", import_id=import_id)
@@ -197,7 +197,7 @@ async def undo_import(backend: Backend, caller: Caller, import_id: UUID) -> Impo
         ImportNotFound: the lawyer has none of this id.
         ImportRunning: it has not ended yet.
     """
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         if await transaction.first("imports.mark_undone", import_id=import_id):
             count = await _archive_brought(transaction, import_id)
             await tell(transaction, caller, [("import_undone", import_id, {"memories": str(count)})])
@@ -232,7 +232,7 @@ async def give_up_abandoned(backend: Backend, caller: Caller, held: set[str]) ->
     Returns:
         How many imports were ended.
     """
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         await transaction.send("imports.delete_abandoned_chunks", silent=LEFT_ALONE)
         rows = await transaction.fetch("imports.left_alone", silent=LEFT_ALONE)
     left: Sequence[UUID] = [row["id"] for row in rows if job_name(row["id"]) not in held]

@@ -51,14 +51,14 @@ async def get_matter(backend: Backend, caller: Caller, id_or_number: str) -> Mat
     Raises:
         MatterNotFound: the caller's firm has none.
     """
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         return await matter_in(transaction, id_or_number)
 
 
 @retried
 async def list_matters(backend: Backend, caller: Caller, query: str | None = None, limit: int = 200) -> list[Matter]:
     """The firm's matters, newest first; with a query, those whose number or name holds each of its words."""
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         rows = await transaction.fetch("matters.listed", patterns=like_patterns(query), limit=limit)
     return [Matter(**row) for row in rows]
 
@@ -81,7 +81,7 @@ async def add_matter(backend: Backend, organization_id: UUID, user_id: UUID | No
     if id_in(number):  # it could be another matter's id, and then both would be meant
         raise InvalidInput(reason="a matter number cannot look like an id")
     try:
-        async with backend.database.tenant(organization_id, user_id) as transaction:
+        async with backend.database.bound(organization_id, user_id) as transaction:
             row = await transaction.first("matters.insert_matter", id=new_id(), number=number, name=name)
     except LostRace as error:
         if error.constraint is None:

@@ -113,7 +113,7 @@ async def read_passage(
         thread_id: the thread.
         window: how many characters a passage may have; a single turn goes in whole.
     """
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         thread = await transaction.send("mining.thread", thread_id=thread_id, idle=_idle(backend))
         gone = await transaction.send("mining.gone", thread_id=thread_id)
         rows = await transaction.fetch("mining.messages", thread_id=thread_id, limit=MESSAGES_READ)
@@ -224,7 +224,7 @@ async def keep(backend: Backend, caller: Caller, passage: Passage, findings: Seq
 async def _keep_once(
     backend: Backend, caller: Caller, passage: Passage, findings: Sequence[Finding]
 ) -> tuple[Kept, list[Memory]] | None:
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         mark = {"thread_id": passage.thread_id, "before": passage.before, "through": passage.said[-1].id}
         if await transaction.first("mining.advance", **mark) is None:
             return None

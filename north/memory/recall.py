@@ -18,7 +18,7 @@ from psycopg import AsyncCursor
 from north.connectors.embeddings import vector_text
 from north.db.connect import Row, Transaction
 from north.db.races import retried
-from north.errors import DatabaseReadOnly, EmbedderUnavailable, InvalidInput, MatterNotFound
+from north.errors import DatabaseBusy, DatabaseReadOnly, EmbedderUnavailable, InvalidInput, MatterNotFound
 from north.memory.backend import Backend
 from north.memory.buckets import ask, make_question, matter_bucket, own_bucket
 from north.memory.fence import fence
@@ -132,7 +132,7 @@ async def rank_buckets(
         query_vector(backend, query), backend.backlog.settled(caller.organization_id, FRESH_VECTOR_SECONDS)
     )
     question = make_question(query, vector, backend.embedder.name, weights, limit)
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         found = await _find(transaction, reference) if reference else None
         await transaction.send("recall.keep_plan")
         own = await ask(transaction, backend.sizes, own_bucket(caller), question)
@@ -173,12 +173,17 @@ def _recalled(row: Row, place: Row | None, caller: Caller) -> Recalled:
 async def note_uses(
     backend: Backend, caller: Caller, memories: Sequence[Memory], message_id: UUID | None = None
 ) -> None:
-    """Note that these memories were shown to the caller, in which turn; a database that takes no changes notes none."""
+    """Note that these memories were shown to the caller, in which turn.
+
+    A database that takes no changes notes none, and neither does one where a colleague's note of the same hangs.
+    """
     if memories:
         try:
             await _note_uses(backend, caller, memories, message_id)
         except DatabaseReadOnly as error:
             _say_once(error.code)
+        except DatabaseBusy as error:  # what was found is worth more than that it was counted
+            log.warning("uses_not_noted", code=error.code, memories=len(memories))
 
 
 @cache
@@ -189,7 +194,7 @@ def _say_once(code: str) -> None:
 
 @retried
 async def _note_uses(backend: Backend, caller: Caller, memories: Sequence[Memory], message_id: UUID | None) -> None:
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         await transaction.send("memory.without_waiting_for_disk")
         for scope in {memory.scope for memory in memories}:
             await transaction.insert(
@@ -201,3 +206,14 @@ async def _note_uses(backend: Backend, caller: Caller, memories: Sequence[Memory
                 message_id=message_id,
                 surface=Origin(caller.origin),
             )
+        # In the order of their ids, so that of two who count the same memories one waits for the other, and never both.
+        await transaction.insert(
+            "memory.count_use",
+            [
+                {
+                    "memory_id": memory.id,
+                    "owner_id": caller.user_id if memory.scope is Scope.USER_PRIVATE else caller.organization_id,
+                }
+                for memory in sorted(memories, key=lambda memory: memory.id)
+            ],
+        )

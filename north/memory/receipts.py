@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 
 from north.db.connect import Row, Transaction
 from north.errors import IdempotencyKeyReused, InvalidInput
+from north.memory.plans import Decided, NewRow
 from north.memory.rows import memories_by_id
 from north.memory.rules import to_rule
 from north.model import AlreadyKnown, Caller, Draft, Outcome, RefusedByRule, RefusedByWall, Saved
@@ -63,26 +64,26 @@ async def answer(cursor: AsyncCursor[Row], receipt: Receipt) -> list[dict[str, A
     return stored
 
 
-async def record(transaction: Transaction, receipt: Receipt, outcomes: Sequence[Outcome]) -> None:
+async def record(transaction: Transaction, receipt: Receipt, decided: Sequence[Decided]) -> None:
     """Store the outcome; of two requests at once, one wins and the other loses its race."""
     await transaction.send(
         "idempotency.record",
         key_hash=receipt.key_hash,
         request_hash=receipt.request_hash,
-        outcome=Jsonb([_to_json(outcome) for outcome in outcomes]),
+        outcome=Jsonb([_to_json(each) for each in decided]),
     )
 
 
-def _to_json(outcome: Outcome) -> dict[str, Any]:
-    match outcome:
-        case Saved() | AlreadyKnown():
-            kind = "saved" if isinstance(outcome, Saved) else "already_known"
-            similar = [str(memory.id) for memory in outcome.similar]
-            return {"outcome": kind, "memory_id": str(outcome.memory.id), "similar": similar}
-        case RefusedByRule():
-            return {"outcome": "refused_by_rule", "rule_id": str(outcome.rule.id)}
-        case RefusedByWall():
-            return {"outcome": "refused_by_wall", "source": outcome.source}
+def _to_json(decided: Decided) -> dict[str, Any]:
+    match decided.plan:
+        case RefusedByRule(rule):
+            return {"outcome": "refused_by_rule", "rule_id": str(rule.id)}
+        case RefusedByWall(source):
+            return {"outcome": "refused_by_wall", "source": source}
+        case plan:
+            kind = "saved" if isinstance(plan, NewRow) else "already_known"
+            similar = [str(memory_id) for memory_id in decided.similar]
+            return {"outcome": kind, "memory_id": str(decided.memory_id), "similar": similar}
 
 
 async def replay(transaction: Transaction, caller: Caller, stored: Sequence[dict[str, Any]]) -> list[Outcome]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from north.db.connect import Transaction
+from psycopg import AsyncCursor
+
+from north.db.connect import Row, Transaction
 from north.model import Caller, Confidence, Matter, Memory, MemoryType, Origin, Person, Scope, Source
 
 
@@ -51,9 +54,16 @@ def _source(row: dict[str, Any], caller: Caller) -> Source | None:
     )
 
 
-async def memories_by_id(transaction: Transaction, caller: Caller, ids: list[UUID]) -> dict[UUID, Memory]:
+async def memories_by_id(transaction: Transaction, caller: Caller, ids: Sequence[UUID]) -> dict[UUID, Memory]:
     """The memories with these ids that the caller may read."""
-    if not ids:
-        return {}
-    rows = await transaction.fetch("memory.by_ids", ids=ids)
-    return {row["id"]: to_memory(row, caller) for row in rows}
+    return await answer_by_id(await ask_by_id(transaction, ids), caller)
+
+
+async def ask_by_id(transaction: Transaction, ids: Sequence[UUID]) -> AsyncCursor[Row] | None:
+    """Queue the question for the memories with these ids; None when there are none."""
+    return await transaction.send("memory.by_ids", ids=list(ids)) if ids else None
+
+
+async def answer_by_id(cursor: AsyncCursor[Row] | None, caller: Caller) -> dict[UUID, Memory]:
+    """Those memories, as far as the caller may read them, by their ids."""
+    return {row["id"]: to_memory(row, caller) for row in await cursor.fetchall()} if cursor else {}

@@ -37,7 +37,7 @@ def _forbids(rule: Rule, scope: Scope, type: MemoryType, content: str) -> bool:
 @retried
 async def list_rules(backend: Backend, caller: Caller) -> list[Rule]:
     """The lawyer's rules, newest first, each with how many captures it has refused."""
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         return [to_rule(row) for row in await transaction.fetch("rules.listed")]
 
 
@@ -67,7 +67,7 @@ async def create_rule(
     if action != NEVER_REMEMBER:
         raise RuleActionUnknown
     words = check_line(phrase, "phrase", PHRASE_LIMIT) if phrase and phrase.strip() else None
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         row = await transaction.first(
             "rules.insert_rule",
             id=new_id(),
@@ -89,7 +89,7 @@ async def delete_rule(backend: Backend, caller: Caller, rule_id: UUID) -> None:
     Raises:
         RuleNotFound: the lawyer has no such rule.
     """
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         row = await transaction.first("rules.delete_rule", rule_id=rule_id)
     if row is None:
         raise RuleNotFound

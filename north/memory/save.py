@@ -12,32 +12,25 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from north.db.connect import Transaction
+from psycopg import AsyncCursor
+
+from north.db.connect import Row, Transaction
 from north.db.races import retried
-from north.errors import (
-    InvalidInput,
-    MatterNotAllowed,
-    MatterNotFound,
-    MatterRequired,
-)
+from north.errors import InvalidInput, MatterNotAllowed, MatterNotFound, MatterRequired
 from north.memory import receipts, similar, wall
 from north.memory.backend import Backend
-from north.memory.events import Event, tell
+from north.memory.events import tell
 from north.memory.input import check_line
 from north.memory.matters import check_matter_reference, id_in
-from north.memory.rows import memories_by_id
+from north.memory.plans import Decided, LiveKey, NewRow, Plan, as_read_back, shown
+from north.memory.rows import answer_by_id, ask_by_id
 from north.memory.rules import forbidding, to_rule
-from north.memory.terms import terms
 from north.memory.text import check_content, check_storable, content_key
 from north.memory.wall import SHARED_SCOPES
 from north.model import (
-    AlreadyKnown,
     Caller,
-    Confidence,
     Draft,
     Matter,
-    Memory,
-    MemoryType,
     Outcome,
     Person,
     RefusedByRule,
@@ -45,37 +38,12 @@ from north.model import (
     Rule,
     Saved,
     Scope,
-    Source,
-    Status,
     new_id,
 )
 
 BATCH_LIMIT = 500
 EVIDENCE_LIMIT = 10_000
 LABEL_LIMIT = 300
-
-
-@dataclass(frozen=True, slots=True)
-class NewRow:
-    """A version of a memory, about to be inserted."""
-
-    id: UUID
-    scope: Scope
-    type: MemoryType
-    target_user_id: UUID | None
-    target_matter_id: UUID | None
-    content: str
-    confidence: Confidence = Confidence.HIGH
-    evidence: str | None = None
-    source_label: str | None = None
-    supersedes_id: UUID | None = None
-    captured_at: datetime | None = None
-    message_id: UUID | None = None
-
-    @property
-    def live_key(self) -> tuple[bytes, Scope, UUID | None, UUID | None]:
-        """What only one live row can have."""
-        return content_key(self.content), self.scope, self.target_user_id, self.target_matter_id
 
 
 async def save(
@@ -135,35 +103,27 @@ def checked(draft: Draft) -> Draft:
 async def _save_once(
     backend: Backend, caller: Caller, drafts: Sequence[Draft], receipt: receipts.Receipt | None
 ) -> list[Outcome]:
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
-        return await save_in(transaction, backend, caller, drafts, receipt)
+    async with backend.database.tenant(caller) as transaction:
+        await transaction.send("recall.keep_plan")
+        world = await _look(transaction, backend, caller, drafts, receipt, hints=True)
+        if world.first_outcome is not None:
+            return await receipts.replay(transaction, caller, world.first_outcome)
+        decided = _decide(caller, drafts, world)
+        known = await _carry_out(transaction, backend, caller, decided)
+        if receipt is not None:
+            await receipts.record(transaction, receipt, decided)
+    # Only now, so that what was read is waited for together with the commit.
+    return await _outcomes(caller, decided, world, known)
 
 
-async def save_in(
-    transaction: Transaction,
-    backend: Backend,
-    caller: Caller,
-    drafts: Sequence[Draft],
-    receipt: receipts.Receipt | None = None,
-    *,
-    hints: bool = True,
-) -> list[Outcome]:
+async def save_in(transaction: Transaction, backend: Backend, caller: Caller, drafts: Sequence[Draft]) -> list[Outcome]:
     """Save in a transaction that holds more than the save; checking and trying again are up to the caller.
 
-    Without `hints` no memories with similar words are looked for, which is most of the time that many drafts take.
+    No memories with similar words are looked for, which is most of the time that many drafts take.
     """
-    world = await _look(transaction, backend, caller, drafts, receipt, hints=hints)
-    if world.first_outcome is not None:
-        return await receipts.replay(transaction, caller, world.first_outcome)
-    plans = _decide(caller, drafts, world)
-    # In one order, so that two batches with the same facts wait for each other and not in a circle.
-    rows = sorted((plan for plan in plans if isinstance(plan, NewRow)), key=lambda row: row.live_key[0])
-    await write(transaction, backend, caller, rows)
-    await tell(transaction, caller, [_event(plan) for plan in plans])
-    outcomes = await _outcomes(transaction, caller, plans, world)
-    if receipt is not None:
-        await receipts.record(transaction, receipt, outcomes)
-    return outcomes
+    world = await _look(transaction, backend, caller, drafts, None, hints=False)
+    decided = _decide(caller, drafts, world)
+    return await _outcomes(caller, decided, world, await _carry_out(transaction, backend, caller, decided))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +135,7 @@ class _World:
     rules: list[Rule]
     barred_by: str | None
     matters: dict[str, Matter]
-    twins: dict[tuple[bytes, Scope, UUID | None, UUID | None], UUID]
+    twins: dict[LiveKey, UUID]
     hints: list[list[UUID]]
     first_outcome: list[dict[str, Any]] | None
 
@@ -190,13 +150,14 @@ async def _look(
     hints: bool,
 ) -> _World:
     """Read everything that the decision needs, in one round trip."""
-    writer = await transaction.send("memory.writer")
-    rules = await transaction.send("rules.live")
+    # What takes longest comes first: the server works on it while the rest is made ready.
+    similars = [await similar.ask(transaction, caller, draft) for draft in drafts] if hints else []
     shared = any(draft.scope in SHARED_SCOPES for draft in drafts)
-    barred = await wall.ask(transaction, backend, caller, shared=shared)
+    writer = await (wall.hold(transaction) if shared else transaction.send("memory.writer"))
+    rules = await transaction.send("rules.live")
+    barred = await wall.ask(transaction, backend, caller)
     keys = [content_key(draft.content) for draft in drafts]
     twins = await transaction.send("memory.live_twins", content_keys=keys)
-    similars = [await similar.ask(transaction, caller, draft) for draft in drafts] if hints else []
     names = {draft.matter for draft in drafts if draft.matter}
     matters = {name: await transaction.send("matters.find", matter=name, matter_id=id_in(name)) for name in names}
     first = await receipts.ask(transaction, receipt) if receipt else None
@@ -208,7 +169,7 @@ async def _look(
         capturer=Person(caller.user_id, writing["name"]),
         rules=[to_rule(row) for row in await rules.fetchall()],
         barred_by=await wall.answer(barred),
-        matters={name: Matter(**row) for name, row in found.items() if row},
+        matters={name: Matter(row["id"], row["number"], row["name"]) for name, row in found.items() if row},
         twins={
             (row["content_key"], Scope(row["scope"]), row["target_user_id"], row["target_matter_id"]): row["id"]
             for row in await twins.fetchall()
@@ -218,25 +179,23 @@ async def _look(
     )
 
 
-_Plan = NewRow | RefusedByRule | RefusedByWall | UUID
-"""What becomes of a draft: a new row, a refusal, or the live row that says the same already."""
-
-
-def _decide(caller: Caller, drafts: Sequence[Draft], world: _World) -> list[_Plan]:
-    plans: list[_Plan] = []
+def _decide(caller: Caller, drafts: Sequence[Draft], world: _World) -> list[Decided]:
+    decided: list[Decided] = []
     live = dict(world.twins)
-    for draft in drafts:
+    for draft, hints in zip(drafts, world.hints, strict=True):
         row = _new_row(caller, draft, world.matters)
+        plan: Plan
         if draft.scope in SHARED_SCOPES and world.barred_by:
-            plans.append(RefusedByWall(world.barred_by))
+            plan = RefusedByWall(world.barred_by)
         elif rule := forbidding(world.rules, draft.scope, draft.type, draft.content):
-            plans.append(RefusedByRule(rule))
+            plan = RefusedByRule(rule)
         elif row.live_key in live:
-            plans.append(live[row.live_key])
+            plan = live[row.live_key]
         else:
             live[row.live_key] = row.id
-            plans.append(row)
-    return plans
+            plan = row
+        decided.append(Decided(plan, hints))
+    return decided
 
 
 def _new_row(caller: Caller, draft: Draft, matters: dict[str, Matter]) -> NewRow:
@@ -258,13 +217,24 @@ def _new_row(caller: Caller, draft: Draft, matters: dict[str, Matter]) -> NewRow
     )
 
 
+async def _carry_out(
+    transaction: Transaction, backend: Backend, caller: Caller, decided: Sequence[Decided]
+) -> AsyncCursor[Row] | None:
+    """Queue what was decided, and the question for the memories that the outcomes show beside the new ones."""
+    rows = [each.plan for each in decided if isinstance(each.plan, NewRow)]
+    # In one order, so that two batches with the same facts wait for each other and not in a circle.
+    await write(transaction, backend, caller, sorted(rows, key=lambda row: row.live_key[0]))
+    await tell(transaction, caller, [each.event for each in decided])
+    return await ask_by_id(transaction, shown(decided))
+
+
 async def write(transaction: Transaction, backend: Backend, caller: Caller, rows: Sequence[NewRow]) -> None:
     """Insert rows that have been decided on, with their postings; `edit` writes new versions by it."""
     if not rows:
         return
     await transaction.insert("memory.insert_memory", [_columns(caller, row) for row in rows])
     for row in rows:
-        await write_terms(transaction, caller, row.id, row.scope, row.target_user_id, row.target_matter_id, row.content)
+        await write_terms(transaction, caller, row.id, row.scope, row.target_user_id, row.target_matter_id, row.terms)
     if backend.embedder.available and not backend.embedder.local:
         await backend.jobs.enqueue(
             transaction,
@@ -283,8 +253,8 @@ def _columns(caller: Caller, row: NewRow) -> dict[str, Any]:
         "target_user_id": row.target_user_id,
         "target_matter_id": row.target_matter_id,
         "content": row.content,
-        "content_key": content_key(row.content),
-        "length": len(terms(row.content)),
+        "content_key": row.live_key[0],
+        "length": len(row.terms),
         "confidence": row.confidence,
         "origin": caller.origin,
         "source_thread_id": caller.thread_id,
@@ -304,10 +274,9 @@ async def write_terms(
     scope: Scope,
     target_user_id: UUID | None,
     target_matter_id: UUID | None,
-    content: str,
+    words: Sequence[str],
 ) -> None:
-    """Insert the postings of a row that is live from now on."""
-    words = terms(content)
+    """Insert the postings of a row that is live from now on; `words` are the `terms` of its content."""
     await transaction.insert(
         "memory.insert_term",
         [{"term": term, "tf": count} for term, count in Counter(words).items()],
@@ -319,56 +288,12 @@ async def write_terms(
     )
 
 
-def _event(plan: _Plan) -> Event:
-    match plan:
-        case NewRow():
-            return (
-                "memory_saved",
-                plan.id,
-                {"scope": plan.scope, "type": plan.type, "confidence": plan.confidence},
-            )
-        case RefusedByRule():
-            return "memory_refused", plan.rule.id, {"by": "rule"}
-        case RefusedByWall():
-            return "memory_refused", None, {"by": "wall", "source": plan.source}
-        case UUID():
-            return "memory_already_known", plan, {}
-
-
-async def _outcomes(transaction: Transaction, caller: Caller, plans: Sequence[_Plan], world: _World) -> list[Outcome]:
-    memories = {plan.id: _written(caller, plan, world) for plan in plans if isinstance(plan, NewRow)}
-    known = {plan for plan in plans if isinstance(plan, UUID)}
-    near = {memory_id for each in world.hints for memory_id in each} if memories or known else set()
-    memories |= await memories_by_id(transaction, caller, list((known | near) - memories.keys()))
-    return [_outcome(plan, hints, memories) for plan, hints in zip(plans, world.hints, strict=True)]
-
-
-def _written(caller: Caller, row: NewRow, world: _World) -> Memory:
-    """A row as it would be read back, without a round trip for it."""
-    matters = (Matter(each.id, each.number, each.name) for each in world.matters.values())
-    message_id = row.message_id or caller.message_id
-    sourced = caller.thread_id is not None or row.source_label is not None
-    return Memory(
-        id=row.id,
-        content=row.content,
-        type=row.type,
-        scope=row.scope,
-        matter=next((matter for matter in matters if matter.id == row.target_matter_id), None),
-        status=Status.ACTIVE,
-        confidence=row.confidence,
-        origin=caller.origin,
-        created_at=row.captured_at or world.now,
-        captured_by=world.capturer,
-        source=Source(caller.thread_id, message_id, row.source_label, yours=True) if sourced else None,
-        evidence=row.evidence,
-    )
-
-
-def _outcome(plan: _Plan, hints: Sequence[UUID], memories: dict[UUID, Memory]) -> Outcome:
-    match plan:
-        case NewRow():
-            return Saved(memories[plan.id], similar.others(hints, plan.id, memories))
-        case UUID():
-            return AlreadyKnown(memories[plan], similar.others(hints, plan, memories))
-        case refusal:
-            return refusal
+async def _outcomes(
+    caller: Caller, decided: Sequence[Decided], world: _World, known: AsyncCursor[Row] | None
+) -> list[Outcome]:
+    """What is told of each draft; `known` brings the memories that were there before."""
+    memories = await answer_by_id(known, caller)
+    for each in decided:
+        if isinstance(each.plan, NewRow):
+            memories[each.plan.id] = as_read_back(each.plan, caller, world.capturer, world.now, world.matters.values())
+    return [each.outcome(memories) for each in decided]

@@ -125,7 +125,7 @@ async def _firms(database: Database) -> list[UUID]:
 
 @retried
 async def _lawyers(database: Database, organization_id: UUID) -> list[UUID]:
-    async with database.tenant(organization_id, None) as transaction:
+    async with database.bound(organization_id, None) as transaction:
         return [row["id"] for row in await transaction.fetch("trust.lawyers")]
 
 
@@ -141,7 +141,7 @@ async def _sweep_lawyer(
 
 @retried
 async def _poor_of(database: Database, organization_id: UUID, user_id: UUID) -> list[KeepRate]:
-    async with database.tenant(organization_id, user_id) as transaction:
+    async with database.bound(organization_id, user_id) as transaction:
         return await _poor(transaction)
 
 
@@ -154,7 +154,7 @@ async def _poor(transaction: Transaction) -> list[KeepRate]:
 @retried
 async def _write(database: Database, organization_id: UUID, user_id: UUID, seen: KeepRate) -> WrittenRule | None:
     """The rule and its ledger row, unless another sweep or the lawyer was faster."""
-    async with database.tenant(organization_id, user_id) as transaction:
+    async with database.bound(organization_id, user_id) as transaction:
         await transaction.send("trust.lock_bucket", scope=seen.scope, type=seen.type)
         again = [rate for rate in await _poor(transaction) if (rate.scope, rate.type) == (seen.scope, seen.type)]
         if not again:

@@ -81,19 +81,24 @@ def _signature(backend: Backend, caller: Caller, random: bytes) -> bytes:
     return hmac.digest(backend.secret_key, bound, hashlib.sha256)[:_SIGNATURE_BYTES]
 
 
-async def ask(transaction: Transaction, backend: Backend, caller: Caller, *, shared: bool) -> AsyncCursor[Row]:
-    """Queue the question whether the caller's session is barred; `shared` says that a shared write depends on it.
+async def hold(transaction: Transaction) -> AsyncCursor[Row]:
+    """Queue what comes before every shared write is decided on: from here on, no consultation is recorded beside it.
+
+    It brings what `memory.writer` does, since that stands in the row that is held.
+    """
+    return await transaction.send("wall.hold_for_write")
+
+
+async def ask(transaction: Transaction, backend: Backend, caller: Caller) -> AsyncCursor[Row]:
+    """Queue the question whether the caller's session is barred; where a shared write depends on it, after `hold`.
 
     Raises:
         SessionUnknown: the caller's session handle is not theirs.
     """
-    handle = session_hash(backend, caller)
-    if shared:
-        await transaction.send("wall.hold_for_write")
     return await transaction.send(
         "wall.taint",
         thread_id=caller.thread_id,
-        session_hash=handle,
+        session_hash=session_hash(backend, caller),
         client=caller.client,
         wall_window=backend.wall_window,
     )
@@ -121,7 +126,7 @@ async def record_consultation(backend: Backend, caller: Caller, source: str) -> 
     if source not in WALLED_SOURCES:
         raise WalledSourceUnknown(known=", ".join(WALLED_SOURCES))
     handle = session_hash(backend, caller)
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         await transaction.send("wall.hold_for_consultation")
         await transaction.send(
             "wall.insert_consultation",

@@ -135,7 +135,7 @@ async def enqueue_idle(backend: Backend) -> int:
 
 @retried
 async def _enqueue_idle_of(backend: Backend, organization_id: UUID, user_id: UUID, held: set[str]) -> int:
-    async with backend.database.tenant(organization_id, user_id) as transaction:
+    async with backend.database.bound(organization_id, user_id) as transaction:
         threads = [thread for thread in await idle_threads(transaction, backend) if _name(thread) not in held]
         for thread_id in threads:
             await backend.jobs.enqueue(

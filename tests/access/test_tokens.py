@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import psycopg
 import pytest
 
-from north.access.tokens import create_token, delete_token, list_tokens, token_caller
-from north.errors import InvalidInput, NotSignedIn, TokenNotFound
+from north.access import tokens
+from north.access.tokens import create_token, delete_token, list_tokens, recognised_caller, token_caller
+from north.errors import DatabaseUnavailable, InvalidInput, NotSignedIn, TokenNotFound
 from north.memory.backend import Backend
 from north.model import Origin, new_id
 from tests.access.stored import dump, holds
@@ -67,6 +70,74 @@ async def test_its_use_is_noted(backend: Backend, firm: FirmOfTest) -> None:
         await token_caller(backend, secret, Origin.API)
     (token,) = await list_tokens(backend, firm.a)
     assert token.last_used_at is not None
+
+
+class TestRecognised:
+    """Whose a token is, as far as this process knows: the caller's transactions find out whether it still is."""
+
+    async def test_a_token_is_looked_up_when_it_is_new_and_is_known_then(
+        self, backend: Backend, firm: FirmOfTest
+    ) -> None:
+        token, secret = await create_token(backend, firm.a, "Laptop")
+        callers = []
+        for _ in range(2):
+            async with recognised_caller(backend, secret, Origin.API) as caller:
+                callers.append(caller)
+                async with backend.database.tenant(caller):
+                    pass
+        looked_up, known = callers
+        assert looked_up == known and looked_up.client == str(token.id)
+        assert looked_up.key is None
+        assert known.key is not None and known.key.admitted
+        assert secret not in repr((known, tokens._known))
+
+    @pytest.mark.parametrize("failure", [None, ValueError(), TokenNotFound()], ids=["none", "a fault", "a refusal"])
+    async def test_a_call_that_asked_nothing_is_refused_at_its_end(
+        self, backend: Backend, firm: FirmOfTest, database: TestDatabase, failure: Exception | None
+    ) -> None:
+        _, secret = await create_token(backend, firm.a, "Laptop")
+        await token_caller(backend, secret, Origin.API)
+        with psycopg.connect(database.superuser_url) as connection:
+            connection.execute("update app_user set disabled_at = now() where id = %s", (firm.ana.id,))
+        with pytest.raises(NotSignedIn):
+            async with recognised_caller(backend, secret, Origin.API):
+                if failure:
+                    raise failure
+
+    async def test_of_a_call_that_could_not_ask_nothing_more_is_asked(self, backend: Backend, firm: FirmOfTest) -> None:
+        _, secret = await create_token(backend, firm.a, "Laptop")
+        await token_caller(backend, secret, Origin.API)
+        with pytest.raises(DatabaseUnavailable):
+            async with recognised_caller(backend, secret, Origin.API) as caller:
+                raise DatabaseUnavailable
+        assert caller.key is not None and not caller.key.admitted
+
+    async def test_after_a_minute_it_is_looked_up_and_its_use_noted_again(
+        self, backend: Backend, firm: FirmOfTest, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        _, secret = await create_token(backend, firm.a, "Laptop")
+        await token_caller(backend, secret, Origin.API)
+        (before,) = await list_tokens(backend, firm.a)
+        monkeypatch.setattr(tokens, "TOUCH_SECONDS", 0.0)
+        async with recognised_caller(backend, secret, Origin.API) as caller:
+            assert caller.key is None
+        (after,) = await list_tokens(backend, firm.a)
+        assert before.last_used_at and after.last_used_at and after.last_used_at > before.last_used_at
+
+    async def test_only_so_many_are_known_the_last_that_were_used(
+        self, backend: Backend, firm: FirmOfTest, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(tokens, "KNOWN_TOKENS", 2)
+        monkeypatch.setattr(tokens, "_known", OrderedDict())
+        one, two, three = [(await create_token(backend, firm.a, name))[1] for name in ("one", "two", "three")]
+        for secret in (one, two, one, three):
+            async with recognised_caller(backend, secret, Origin.API):
+                pass
+        known = []
+        for secret in (one, three, two):
+            async with recognised_caller(backend, secret, Origin.API) as caller:
+                known.append(caller.key is not None)
+        assert known == [True, True, False]
 
 
 async def test_its_secret_is_nowhere_in_the_database(

@@ -179,7 +179,7 @@ async def _queue_idle(scene: Scene) -> None:
 
 
 async def _queue(backend: Backend, task: str) -> None:
-    async with backend.database.tenant(None, None) as transaction:
+    async with backend.database.bound(None, None) as transaction:
         await backend.jobs.enqueue(transaction, task, timestamp=1)
 
 

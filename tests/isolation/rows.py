@@ -66,6 +66,13 @@ def rows_of(owner: Owner) -> dict[str, Columns]:
             "length": 5,
         },
         "memory_use": {**own, **personal, "memory_id": owner.memory_id, "surface": "chat"},
+        "memory_use_total": {
+            **of_firm,
+            "owner_id": user,
+            "memory_id": owner.memory_id,
+            "uses": 1,
+            "last_used_at": datetime.now(UTC),
+        },
         "memory_rule": {**own, "id": owner.rule_id, "action": "never_remember", "origin": "settings"},
         "memory_rule_suggestion": {**own, "scope": "matter", "type": "fact", "suggested_action": "never_remember"},
         "walled_consultation": {**own, "source": "netdocuments"},
@@ -120,6 +127,8 @@ def owner_column(table: str) -> str | None:
     """The column that names whose a row is, where rows are somebody's own."""
     if table in FIRM_TABLES:
         return None
+    if table == "memory_use_total":
+        return "owner_id"
     return "target_user_id" if table in ("agent_memory_candidate", "memory_term", "memory_use") else "user_id"
 
 

@@ -17,7 +17,7 @@ from tests.isolation.rows import OWNED_TABLES, TABLES, World, filled, insert, ow
 FIRM_WALL = "organization_id = north_organization()"
 PERSONAL_WALL = "scope <> 'user_private' or target_user_id = north_user()"
 OWNED_WALL = "owner_id in (north_organization(), north_user())"
-CLOSED_BY_OWNER = ("agent_memory_candidate", "memory_term")
+CLOSED_BY_OWNER = ("agent_memory_candidate", "memory_term", "memory_use_total")
 """Tables whose restrictive wall names the firm too."""
 
 
@@ -33,6 +33,8 @@ def world(make_database: Callable[[], TestDatabase]) -> World:
             rows = rows_of(renewed(owner))
             insert(connection, "memory_term", {**rows["memory_term"], **hanging, "bucket": owner.matter_id})
             insert(connection, "memory_use", {**rows["memory_use"], **hanging})
+            total = {"memory_id": memory["id"], "owner_id": owner.organization_id}
+            insert(connection, "memory_use_total", {**rows["memory_use_total"], **total})
             key = {"kind": "firm", "key_hash": new_id().bytes, "firm_id": owner.organization_id}
             insert(connection, "lookup_key", key)
     return world

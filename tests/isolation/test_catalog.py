@@ -12,7 +12,7 @@ from psycopg.rows import dict_row
 
 from tests.conftest import TestDatabase
 
-MEMORY_TABLES = {"agent_memory_candidate", "memory_term", "memory_use"}
+MEMORY_TABLES = {"agent_memory_candidate", "memory_term", "memory_use", "memory_use_total"}
 FIRM_TABLES = {"organization", "app_user", "matter"}
 JOB_TABLES = {
     "job_schema",
@@ -29,6 +29,7 @@ TABLE_GRANTS: dict[tuple[str, str], set[str]] = {
     ("north_app", "app_user"): ADD,
     ("north_app", "matter"): ADD,
     ("north_app", "memory_use"): ADD,
+    ("north_app", "memory_use_total"): ADD,
     ("north_app", "product_event"): ADD,
     ("north_app", "walled_consultation"): ADD,
     ("north_app", "user_password"): CHANGE,
@@ -74,6 +75,8 @@ COLUMN_GRANTS = {
     ("north_app", "app_user", "role", "UPDATE"),
     ("north_app", "app_user", "disabled_at", "UPDATE"),
     ("north_app", "matter", "name", "UPDATE"),
+    ("north_app", "memory_use_total", "uses", "UPDATE"),
+    ("north_app", "memory_use_total", "last_used_at", "UPDATE"),
     ("north_app", "oauth_client", "authorized_at", "UPDATE"),
 }
 
@@ -81,8 +84,9 @@ FIRM_WALL = "(organization_id = north_organization())"
 OWNER_WALL = "((organization_id = north_organization()) AND (user_id = north_user()))"
 PERSONAL_WALL = "((scope <> 'user_private'::memory_scope) OR (target_user_id = north_user()))"
 OWNED_WALL = "(owner_id = ANY (ARRAY[north_organization(), north_user()]))"
-OWNER_WALLS = {"agent_memory_candidate": OWNED_WALL, "memory_term": OWNED_WALL, "memory_use": PERSONAL_WALL}
-"""What keeps a lawyer's own rows of memory from colleagues. `owner_id` is generated from scope and target."""
+OWNER_WALLS = dict.fromkeys(MEMORY_TABLES, OWNED_WALL) | {"memory_use": PERSONAL_WALL}
+"""What keeps a lawyer's own rows of memory from colleagues. `owner_id` is generated from scope and target, or a part of
+the key."""
 
 
 @pytest.fixture(scope="module")
@@ -211,6 +215,14 @@ CASE
     ELSE organization_id
 END"""
         assert {tuple(row.values()) for row in generated} == {("agent_memory_candidate", owner), ("memory_term", owner)}
+
+    def test_whose_a_total_is_stands_in_its_key(self, catalog: Catalog) -> None:
+        (key,) = values(
+            catalog,
+            """select pg_get_constraintdef(oid) from pg_constraint
+               where conrelid = 'memory_use_total'::regclass and contype = 'p'""",
+        )
+        assert key == "PRIMARY KEY (organization_id, owner_id, memory_id)", "a colleague's row would stand in the way"
 
     def test_no_policy_asks_another_table(self, catalog: Catalog) -> None:
         expressions = "coalesce(qual, '') || coalesce(with_check, '')"

@@ -45,7 +45,7 @@ async def nobody_sees_anything(database: Database) -> bool:
 
 
 async def sees_only_their_own(database: Database, who: Owner) -> bool:
-    async with database.tenant(who.organization_id, who.user_id) as transaction:
+    async with database.bound(who.organization_id, who.user_id) as transaction:
         return await owners_seen(transaction) == {who.user_id}
 
 
@@ -68,11 +68,11 @@ class TestPool:
     ) -> None:
         ana = world.ana
         with pytest.raises(psycopg.errors.DivisionByZero):
-            async with one_connection.tenant(ana.organization_id, ana.user_id) as transaction:
+            async with one_connection.bound(ana.organization_id, ana.user_id) as transaction:
                 await transaction.connection.execute("select 1 / 0")
         assert await nobody_sees_anything(one_connection)
         with pytest.raises(RuntimeError):
-            async with one_connection.tenant(ana.organization_id, ana.user_id) as transaction:
+            async with one_connection.bound(ana.organization_id, ana.user_id) as transaction:
                 await owners_seen(transaction)
                 raise RuntimeError
         assert await nobody_sees_anything(one_connection)
@@ -83,7 +83,7 @@ class TestPool:
     ) -> None:
         ana = world.ana
         with pytest.raises(LostRace):
-            async with one_connection.tenant(ana.organization_id, ana.user_id) as transaction:
+            async with one_connection.bound(ana.organization_id, ana.user_id) as transaction:
                 await transaction.send("access.insert_password", password_hash="another")
         assert await nobody_sees_anything(one_connection)
         assert await sees_only_their_own(one_connection, world.ben)
@@ -94,7 +94,7 @@ class TestPool:
         ana = world.ana
         for later in range(40):
             with pytest.raises(LostRace, match="user_password_pkey"):
-                async with one_connection.tenant(ana.organization_id, ana.user_id) as transaction:
+                async with one_connection.bound(ana.organization_id, ana.user_id) as transaction:
                     await transaction.send("access.insert_password", password_hash="another")
                     for _ in range(later):
                         await transaction.send("tenant.alive")
@@ -107,7 +107,7 @@ class TestPool:
         ready = asyncio.Barrier(2)
 
         async def update(mine: Owner, first: UUID, second: UUID) -> None:
-            async with database.tenant(mine.organization_id, mine.user_id) as transaction:
+            async with database.bound(mine.organization_id, mine.user_id) as transaction:
                 for number, matter_id in enumerate((first, second)):
                     change = b"update matter set name = name where id = %s"
                     await transaction.connection.execute(change, (matter_id,))
@@ -128,7 +128,7 @@ class TestPool:
         holding = asyncio.Event()
 
         async def hold() -> None:
-            async with one_connection.tenant(world.ana.organization_id, world.ana.user_id) as transaction:
+            async with one_connection.bound(world.ana.organization_id, world.ana.user_id) as transaction:
                 await owners_seen(transaction)
                 holding.set()
                 await transaction.connection.execute("select pg_sleep(30)")
@@ -146,12 +146,12 @@ class TestPool:
         self, one_connection: Database, world: World
     ) -> None:
         with pytest.raises(DatabaseUnavailable):
-            async with one_connection.tenant(world.ana.organization_id, world.ana.user_id) as transaction:
+            async with one_connection.bound(world.ana.organization_id, world.ana.user_id) as transaction:
                 await transaction.connection.execute("select pg_terminate_backend(pg_backend_pid())")
         assert await sees_only_their_own(one_connection, world.rita)
 
     async def test_the_binding_cannot_be_named_by_a_parameter(self, one_connection: Database, world: World) -> None:
-        async with one_connection.tenant(world.ana.organization_id, world.ana.user_id) as transaction:
+        async with one_connection.bound(world.ana.organization_id, world.ana.user_id) as transaction:
             user = await transaction.first(
                 "access.user", organization_id=world.rita.organization_id, user_id=world.rita.user_id
             )

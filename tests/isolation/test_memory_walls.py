@@ -8,9 +8,12 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg import Connection, sql
+from psycopg.errors import InsufficientPrivilege
 
+from north.db.statements import statement
+from north.model import new_id
 from tests.conftest import TestDatabase
-from tests.isolation.rows import World, bind, filled, insert, shared_row
+from tests.isolation.rows import World, bind, filled, insert, owner_column, shared_row
 
 Application = Connection[tuple[Any, ...]]
 
@@ -51,10 +54,48 @@ class TestSharedMemory:
         assert changed.rowcount == 0
 
 
+class TestTotalsOfUse:
+    """What a colleague or another firm does by the very statement that counts a use, with whatever owner it names."""
+
+    COUNT = statement("memory.count_use").encode()
+
+    def test_of_a_lawyers_own_memory_are_raised_by_nobody_else(self, application: Application, world: World) -> None:
+        ana = world.ana
+        for stranger in (world.ben, world.rita):
+            hers = {"memory_id": ana.memory_id, "organization_id": ana.organization_id}
+            foreign = {"memory_id": ana.memory_id, "organization_id": stranger.organization_id}
+            for total in ({**hers, "owner_id": ana.user_id}, {**foreign, "owner_id": ana.user_id}):
+                bind(application, stranger.organization_id, stranger.user_id)
+                with pytest.raises(InsufficientPrivilege, match="row-level security"):
+                    application.execute(self.COUNT, total)
+                application.rollback()
+            bind(application, stranger.organization_id, stranger.user_id)
+            for owner_id in (stranger.organization_id, stranger.user_id):
+                application.execute(self.COUNT, {**foreign, "owner_id": owner_id})
+            # What they wrote stands in nobody's way: hers is counted beside it.
+            bind(application, ana.organization_id, ana.user_id)
+            application.execute(self.COUNT, {**hers, "owner_id": ana.user_id})
+            uses = "select uses from memory_use_total where memory_id = %s and owner_id = %s"
+            assert application.execute(uses, (ana.memory_id, ana.user_id)).fetchall() == [(2,)]
+            application.rollback()
+
+    def test_of_a_matters_memory_are_the_firms_and_of_no_other(self, application: Application, world: World) -> None:
+        firm, memory_id = world.ana.organization_id, new_id()
+        uses = "select uses from memory_use_total where memory_id = %s"
+        for number, lawyer in enumerate((world.ana, world.ben), 1):
+            bind(application, firm, lawyer.user_id)
+            application.execute(self.COUNT, {"organization_id": firm, "owner_id": firm, "memory_id": memory_id})
+            assert application.execute(uses, (memory_id,)).fetchall() == [(number,)]
+        bind(application, world.rita.organization_id, world.rita.user_id)
+        assert application.execute(uses, (memory_id,)).fetchall() == []
+        with pytest.raises(InsufficientPrivilege, match="row-level security"):
+            application.execute(self.COUNT, {"organization_id": firm, "owner_id": firm, "memory_id": memory_id})
+
+
 class TestEachWallHoldsAlone:
     """Either policy on memories keeps colleagues apart when somebody takes the other away."""
 
-    @pytest.mark.parametrize("table", ["agent_memory_candidate", "memory_term", "memory_use"])
+    @pytest.mark.parametrize("table", ["agent_memory_candidate", "memory_term", "memory_use", "memory_use_total"])
     @pytest.mark.parametrize(
         "change", ["drop policy owner_wall on {}", "create policy later on {} using (true)"], ids=["dropped", "added"]
     )
@@ -63,6 +104,7 @@ class TestEachWallHoldsAlone:
             superuser.execute(sql.SQL(change).format(sql.Identifier(table)))
             superuser.execute("set local role north_app")
             bind(superuser, world.ana.organization_id, world.ana.user_id)
-            seen = superuser.execute(sql.SQL("select target_user_id from {}").format(sql.Identifier(table)))
+            owner = sql.Identifier(owner_column(table) or "")
+            seen = superuser.execute(sql.SQL("select {} from {}").format(owner, sql.Identifier(table)))
             assert seen.fetchall() == [(world.ana.user_id,)]
             superuser.rollback()

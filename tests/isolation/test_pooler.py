@@ -20,7 +20,8 @@ from north.access.tokens import create_token
 from north.app import make_app
 from north.db.connect import Database
 from north.db.embedded import EmbeddedServer
-from north.model import Caller, Origin
+from north.errors import NotSignedIn
+from north.model import Caller, Key, Origin
 from north.settings import Settings
 from scripts.install_pgbouncer import pgbouncer
 from tests.conftest import TestDatabase, make_firm
@@ -60,7 +61,7 @@ async def database(world: World) -> AsyncIterator[Database]:
 
 async def owners(database: Database, who: Owner, pause: float) -> set[UUID]:
     """Whose rows a transaction of this lawyer sees, before and after a pause in which others want the connection."""
-    async with database.tenant(who.organization_id, who.user_id) as transaction:
+    async with database.bound(who.organization_id, who.user_id) as transaction:
         first = await (await transaction.connection.execute(OWNERS.encode())).fetchall()
         await asyncio.sleep(pause)
         then = await (await transaction.connection.execute(OWNERS.encode())).fetchall()
@@ -105,6 +106,16 @@ async def test_a_client_that_hangs_up_in_a_transaction_leaves_no_context_behind(
         gone = await psycopg.AsyncConnection.connect(world.database.application_url, prepare_threshold=None)
         await gone.execute("select north_bind(%s, %s)", (world.ana.organization_id, world.ana.user_id))
         await gone.close()
+        assert await unbound(database) == 0
+        assert await owners(database, world.rita, 0) == {world.rita.user_id}
+
+
+async def test_a_caller_whose_key_is_worth_nothing_leaves_no_context_behind(database: Database, world: World) -> None:
+    expected = Caller(world.ana.organization_id, world.ana.user_id, Origin.API, key=Key("token", b"unknown"))
+    for _ in range(20):
+        with pytest.raises(NotSignedIn):
+            async with database.tenant(expected) as transaction:
+                await transaction.connection.execute(OWNERS.encode())
         assert await unbound(database) == 0
         assert await owners(database, world.rita, 0) == {world.rita.user_id}
 

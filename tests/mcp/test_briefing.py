@@ -58,7 +58,7 @@ async def test_notes_that_the_memory_was_used(
     ana: Client, known: list[dict[str, Any]], backend: Backend, firm: FirmOfTest
 ) -> None:
     await done(ana, "briefing")
-    async with backend.database.tenant(firm.ana.organization_id, firm.ana.id) as transaction:
+    async with backend.database.bound(firm.ana.organization_id, firm.ana.id) as transaction:
         cursor = await transaction.connection.execute("select surface, memory_id from memory_use")
         uses = [(row["surface"], str(row["memory_id"])) for row in await cursor.fetchall()]
     assert uses == [("mcp", known[0]["id"])]

@@ -235,7 +235,7 @@ class TestRacing:
         self, ana: Ana, database: TestDatabase
     ) -> None:
         session = await ana.session()
-        async with ana.backend.database.tenant(ana.caller.organization_id, ana.caller.user_id) as transaction:
+        async with ana.backend.database.tenant(ana.caller) as transaction:
             await transaction.fetch("wall.hold_for_consultation")
             writing = asyncio.create_task(ana.is_refused(session=session))
             await blocked(database)
@@ -252,7 +252,7 @@ class TestRacing:
         assert await ana.known_of_the_matter() == []
 
     async def test_a_consultation_waits_for_a_write_under_way(self, ana: Ana, database: TestDatabase) -> None:
-        async with ana.backend.database.tenant(ana.caller.organization_id, ana.caller.user_id) as transaction:
+        async with ana.backend.database.tenant(ana.caller) as transaction:
             await transaction.fetch("wall.hold_for_write")
             consulting = asyncio.create_task(ana.consults())
             await blocked(database)

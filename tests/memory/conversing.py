@@ -31,7 +31,7 @@ async def conversation(
 ) -> UUID:
     """An idle thread with these turns, a minute apart."""
     thread_id = new_id()
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         await transaction.send("threads.insert_thread", id=thread_id, matter_id=matter, incognito=False)
     await continued(backend, database, caller, thread_id, *turns, at=at)
     return thread_id
@@ -59,7 +59,7 @@ async def _message(
 ) -> None:
     row = {"id": new_id(), "thread_id": thread_id, "role": role, "content": text, "error_code": None}
     row |= {"model_messages": None, "effects": Jsonb({"recalled": []})}
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         await transaction.send("threads.insert_message", **row)
     change(database, "update chat_message set created_at = %s where id = %s", at, row["id"])
 

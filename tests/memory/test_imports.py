@@ -189,7 +189,7 @@ class TestTidying:
 
     @staticmethod
     async def piece(backend: Backend, caller: Caller, import_id: object) -> None:
-        async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+        async with backend.database.tenant(caller) as transaction:
             await transaction.send("imports.insert_chunk", import_id=import_id, number=0, piece=b"x")
 
     @staticmethod

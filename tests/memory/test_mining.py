@@ -57,7 +57,7 @@ async def kept_from(backend: Backend, caller: Caller, passage: Passage, *finding
 
 
 async def idle(backend: Backend, caller: Caller) -> list[UUID]:
-    async with backend.database.tenant(caller.organization_id, caller.user_id) as transaction:
+    async with backend.database.tenant(caller) as transaction:
         return await idle_threads(transaction, backend)
 
 

@@ -13,6 +13,9 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from north.db.connect import Database
 from north.memory.backend import Backend
 from north.memory.recall import rank_buckets, recall
+from north.memory.rules import create_rule
+from north.memory.save import save
+from north.model import AlreadyKnown, Outcome, RefusedByRule, Saved
 from tests.conftest import FirmOfTest, TestDatabase
 from tests.memory.remembering import on_matter, personal, remember
 
@@ -92,10 +95,23 @@ async def test_recall_waits_once_for_both_buckets_and_once_to_note_the_use(
         assert wire.round_trips == 3
 
 
-async def test_a_save_waits_once_to_look_and_once_to_write(
+async def test_a_save_waits_once_to_look_and_once_to_write_whatever_comes_of_it(
     backend: Backend, firm: FirmOfTest, database: TestDatabase
 ) -> None:
     async with wired(database) as (wire, served):
-        wire.round_trips = 0
-        await remember(replace(backend, database=served), firm.a, on_matter("The client is a Delaware LLC."))
-        assert wire.round_trips == 2
+        slow = replace(backend, database=served)
+
+        async def saved(text: str, idempotency_key: str | None = None) -> Outcome:
+            wire.round_trips = 0
+            (outcome,) = await save(slow, firm.a, [on_matter(text)], idempotency_key)
+            assert wire.round_trips == 2
+            return outcome
+
+        first = await saved("The client is a Delaware LLC.")
+        assert isinstance(first, Saved) and first.similar == ()
+        second = await saved("The client is a Nevada LLC.", "key")
+        assert isinstance(second, Saved) and second.similar == (first.memory,)
+        known = await saved("The client is a Delaware LLC.")
+        assert known == AlreadyKnown(first.memory, (second.memory,))
+        rule = await create_rule(backend, firm.a, "never_remember", None, None, "Nevada")
+        assert await saved("The client is no Nevada LLC.") == RefusedByRule(rule)

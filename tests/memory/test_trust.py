@@ -118,7 +118,7 @@ class TestSweep:
         scheduler = Database(database.scheduler_url, size=1)
         await scheduler.open()
         try:
-            async with scheduler.tenant(firm.ana.organization_id, firm.ana.id) as transaction:
+            async with scheduler.bound(firm.ana.organization_id, firm.ana.id) as transaction:
                 bucket = {"scope": Scope.USER_PRIVATE, "type": PREFERENCE, "action": "never_remember"}
                 await transaction.send("trust.lock_bucket", **bucket)
                 await transaction.send("trust.insert_rule", id=new_id(), reason="Under way.", **bucket)

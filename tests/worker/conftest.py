@@ -60,7 +60,7 @@ async def until(condition: Callable[[], Awaitable[object]]) -> None:
 
 
 async def queue(backend: Backend, task: str, **arguments: Any) -> None:
-    async with backend.database.tenant(None, None) as transaction:
+    async with backend.database.bound(None, None) as transaction:
         await backend.jobs.enqueue(transaction, task, **arguments)
 
 

@@ -30,7 +30,7 @@ class TestEnqueuing:
             raise RuntimeError
 
         with pytest.raises(RuntimeError):
-            async with backend.database.tenant(None, None) as transaction:
+            async with backend.database.bound(None, None) as transaction:
                 await enqueue_and_fail(transaction)
         assert await standing(backend.database) == []
 

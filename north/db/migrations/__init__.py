@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-HEAD = "0007"
+HEAD = "0008"
 """The newest revision that this version of North knows."""
 
 

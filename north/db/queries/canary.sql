@@ -54,6 +54,10 @@ select exists (select from organization where organization_id < (select id from 
                    select from memory_use
                    where organization_id = :organization_id and target_user_id = u.id limit 1) personal
                where u.organization_id = :organization_id)
+    or exists (select from memory_use_total where organization_id < (select id from own))
+    or exists (select from memory_use_total where organization_id > (select id from own))
+    or exists (select from memory_use_total where organization_id = :organization_id and owner_id < :organization_id)
+    or exists (select from memory_use_total where organization_id = :organization_id and owner_id > :organization_id)
     or exists (select from user_password)
     or exists (select from chat_thread)
     or exists (select from chat_message)

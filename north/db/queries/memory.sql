@@ -6,7 +6,7 @@ select m.id, m.content, m.type, m.scope, m.status, m.confidence, m.origin, m.cre
        m.captured_by as captured_by_id, capturer.name as captured_by_name,
        m.archived_by as archived_by_id, archiver.name as archived_by_name,
        thread.title as thread_title, thread.deleted_at as thread_deleted_at,
-       used.uses, used.last_used_at
+       coalesce(used.uses, 0) as uses, used.last_used_at
 from agent_memory_candidate m
 left join matter on matter.organization_id = m.organization_id and matter.id = m.target_matter_id
 left join app_user capturer on capturer.organization_id = m.organization_id and capturer.id = m.captured_by
@@ -15,9 +15,9 @@ left join app_user archiver on archiver.organization_id = m.organization_id and 
 left join chat_thread thread
     on thread.organization_id = m.organization_id and thread.id = m.source_thread_id and thread.user_id = :user_id
 left join lateral (
-    select count(*) as uses, max(u.used_at) as last_used_at
-    from memory_use u
-    where u.organization_id = m.organization_id and u.memory_id = m.id
+    select t.uses, t.last_used_at from memory_use_total t
+    where t.organization_id = :organization_id and t.owner_id = m.owner_id and t.memory_id = m.id
+    offset 0
 ) used on true
 where m.organization_id = :organization_id and m.id = any(:ids);
 
@@ -138,22 +138,48 @@ with recursive newer as (
 select id from newer where status = 'active' limit 1;
 
 -- name: similar
--- Live rows of a bucket that share much of a text's wording, by the weight of the terms they share.
-with bucket as materialized (
+-- Live rows of a bucket that share at least `least_shared` of a text's terms, by the weight of the terms they share: the
+-- rarer in the bucket, the heavier. The cost depends on neither the bucket's size nor how common the terms are: of each,
+-- the `counted` newest postings are read. A row that shares k of the terms has at least k - c of those that are not
+-- common, when c are; so these call every row that can be meant (the prefix filter of Chaudhuri, Ganti and Kaushik, 2006),
+-- and the most likely of the called are looked up under all terms. Common terms call their newest rows.
+with place as materialized (
     select coalesce(cast(:bucket as uuid), (
         select matter.id from matter
         where matter.organization_id = :organization_id
-          and (matter.number = :matter or matter.id = cast(:matter_id as uuid)))) as id
-), posting as (
-    select t.memory_id, count(*) over (partition by t.term) as df
-    from memory_term t
-    where t.organization_id = :organization_id and t.bucket = (select id from bucket) and t.term = any(:terms)
+          and (matter.number = :matter or matter.id = cast(:matter_id as uuid)))) as bucket
+), word as materialized (
+    select given.term, newest.df, newest.df = :counted as common, 1 / ln(1 + newest.df) as weight, newest.ids
+    from unnest(cast(:terms as text[])) as given (term)
+    cross join lateral (
+        select count(*) as df, array_agg(posting.memory_id) as ids
+        from (select t.memory_id from memory_term t
+              where t.organization_id = :organization_id and t.owner_id = :owner_id
+                and t.bucket = (select bucket from place) and t.term = given.term
+              order by t.memory_id desc
+              limit :counted) as posting) as newest
+    where newest.df > 0
+), called as materialized (
+    select call.id
+    from word
+    cross join lateral unnest(case when word.common then word.ids[1 : :called_by_common] else word.ids end) as call (id)
+    group by call.id
+    having count(*) >= :least_shared - (select count(*) from word where common)
+    order by coalesce(sum(word.weight) filter (where not word.common), 0) desc, count(*) desc, call.id desc
+    limit :checked
 )
-select memory_id, sum(1 / ln(1 + df)) as weight
-from posting
-group by memory_id
+select called.id as memory_id, sum(word.weight) as weight
+from called
+-- Not to be pulled up: one memory after the other, by whichever index, costs the same in every database.
+cross join lateral (
+    select t.term from memory_term t
+    where t.organization_id = :organization_id and t.owner_id = :owner_id
+      and t.bucket = (select bucket from place) and t.term = any(:terms) and t.memory_id = called.id
+    offset 0) as posting
+join word on word.term = posting.term
+group by called.id
 having count(*) >= :least_shared
-order by weight desc, memory_id desc
+order by weight desc, called.id desc
 limit :limit;
 
 -- name: to_embed
@@ -174,6 +200,12 @@ where organization_id = :organization_id and id = :memory_id;
 -- name: insert_use!
 insert into memory_use (organization_id, id, memory_id, scope, target_user_id, user_id, thread_id, message_id, surface)
 values (:organization_id, :id, :memory_id, :scope, :target_user_id, :user_id, :thread_id, :message_id, :surface);
+
+-- name: count_use!
+insert into memory_use_total (organization_id, owner_id, memory_id, uses, last_used_at)
+values (:organization_id, :owner_id, :memory_id, 1, now())
+on conflict (organization_id, owner_id, memory_id) do update
+set uses = memory_use_total.uses + 1, last_used_at = greatest(memory_use_total.last_used_at, excluded.last_used_at);
 
 -- name: insert_event!
 insert into product_event (organization_id, id, user_id, name, subject_id, properties)

@@ -84,12 +84,13 @@ with place as (
 select (select documents from span) as documents, (select mean from span) as mean, score, cosine,
        best.id, content, type, scope, confidence, origin, best.created_at, evidence, supersedes_id,
        source_thread_id, source_message_id, source_label, captured_by as captured_by_id, name as captured_by_name,
-       uses, last_used_at
+       coalesce(uses, 0) as uses, last_used_at
 from best
 left join app_user u on u.organization_id = :organization_id and u.id = captured_by
 left join lateral (
-    select count(*) as uses, max(used_at) as last_used_at from memory_use
-    where organization_id = :organization_id and memory_id = best.id
+    select uses, last_used_at from memory_use_total
+    where organization_id = :organization_id and owner_id = :owner_id and memory_id = best.id
+    offset 0
 ) used on true
 order by score desc, best.id desc;
 
@@ -238,12 +239,13 @@ with place as (
 )
 select score, cosine, best.id, content, type, scope, confidence, origin, best.created_at, evidence,
        supersedes_id, source_thread_id, source_message_id, source_label, captured_by as captured_by_id,
-       name as captured_by_name, uses, last_used_at
+       name as captured_by_name, coalesce(uses, 0) as uses, last_used_at
 from best
 left join app_user u on u.organization_id = :organization_id and u.id = captured_by
 left join lateral (
-    select count(*) as uses, max(used_at) as last_used_at from memory_use
-    where organization_id = :organization_id and memory_id = best.id
+    select uses, last_used_at from memory_use_total
+    where organization_id = :organization_id and owner_id = :owner_id and memory_id = best.id
+    offset 0
 ) used on true
 order by score desc, best.id desc;
 
@@ -266,11 +268,12 @@ with place as (
 )
 select score, null as cosine, best.id, content, type, scope, confidence, origin, best.created_at, evidence,
        supersedes_id, source_thread_id, source_message_id, source_label, captured_by as captured_by_id,
-       name as captured_by_name, uses, last_used_at
+       name as captured_by_name, coalesce(uses, 0) as uses, last_used_at
 from best
 left join app_user u on u.organization_id = :organization_id and u.id = captured_by
 left join lateral (
-    select count(*) as uses, max(used_at) as last_used_at from memory_use
-    where organization_id = :organization_id and memory_id = best.id
+    select uses, last_used_at from memory_use_total
+    where organization_id = :organization_id and owner_id = :owner_id and memory_id = best.id
+    offset 0
 ) used on true
 order by score desc, best.id desc;

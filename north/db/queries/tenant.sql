@@ -8,6 +8,17 @@ commit;
 -- name: bind
 select north_bind(:organization_id, :user_id);
 
+-- name: admit
+-- Fails, and with it the transaction and all that follows in it, unless the key leads to whom the transaction is bound
+-- to, and they may come in: `nobody` is no uuid.
+select cast(coalesce((
+    select cast(u.id as text)
+    from lookup_key k join app_user u on u.organization_id = k.firm_id and u.id = k.user_id
+    where k.kind = :kind and k.key_hash = :key_hash and (k.expires_at is null or k.expires_at > now())
+      and k.firm_id = :organization_id and k.user_id = :user_id
+      and u.organization_id = north_organization() and u.id = north_user() and u.disabled_at is null
+), :nobody) as uuid) as user_id;
+
 -- name: alive
 select 1 as alive;
 

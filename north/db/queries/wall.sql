@@ -1,6 +1,7 @@
 -- name: hold_for_write
--- Taken before a shared memory is decided on: waits for a consultation under way, and lets other writes pass.
-select id from app_user where organization_id = :organization_id and id = :user_id for share;
+-- Taken before a shared memory is decided on: waits for a consultation under way, and lets other writes pass. What it
+-- reads is what `memory.writer` reads.
+select name, now() as now from app_user where organization_id = :organization_id and id = :user_id for share;
 
 -- name: hold_for_consultation
 -- Taken before a consultation is recorded: waits for the lawyer's writes under way, and holds back new ones.
