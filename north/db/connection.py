@@ -7,12 +7,14 @@ each have a limit, and a connection that the server has closed meanwhile is noti
 from __future__ import annotations
 
 import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg import AsyncConnection, errors
+from psycopg import AsyncConnection, AsyncPipeline, errors
 from psycopg.abc import PQGen
 from psycopg.rows import dict_row
 
@@ -53,6 +55,22 @@ NOBODY = "nobody is admitted"
 """What the server says of a transaction whose key admits nobody, in the words of its error."""
 
 
+class ClosedPipeline(AsyncPipeline):
+    """A pipeline with whose end nothing more is sent.
+
+    The driver's own asks for a flush after its Sync, which flushes by itself. PgBouncer gives the client a server
+    connection for it, and waits for the answer after which that is free again. None comes: the connection is lost to
+    everybody else for as long as the client asks nothing more.
+    """
+
+    def _exit_gen(self) -> PQGen[None]:
+        try:
+            self._enqueue_sync()
+            yield from self._communicate_gen()
+        finally:
+            yield from self._fetch_gen(flush=False)
+
+
 class ImpatientConnection(AsyncConnection[Any]):
     """A connection that is closed when the server does not answer: `ANSWER_SECONDS` a round trip, whatever it is."""
 
@@ -68,6 +86,14 @@ class ImpatientConnection(AsyncConnection[Any]):
         except errors._WaitTimeout:  # an OperationalError that has no public name
             self.pgconn.finish()
             raise
+
+    @asynccontextmanager
+    async def pipeline(self) -> AsyncIterator[AsyncPipeline]:
+        """As the driver's, with nothing sent after its end."""
+        if self._pipeline is None:
+            self._pipeline = ClosedPipeline(self)
+        async with super().pipeline() as pipeline:
+            yield pipeline
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,55 @@
+"""What North's connections say to the server, as libpq writes it down."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from psycopg.errors import DivisionByZero
+
+from north.db.connect import Database, Transaction
+from north.model import new_id
+from tests.conftest import TestDatabase
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="libpq's trace is for Linux here")
+
+
+async def said_by_the_client(database: TestDatabase, trace: Path, statement: str) -> list[str]:
+    """The kinds of the client's messages in one transaction, in order."""
+    served = Database(database.application_url, size=1)
+    await served.open()
+    try:
+        with trace.open("w") as file:
+            try:
+                async with served.bound(new_id(), new_id()) as transaction:
+                    transaction.connection.pgconn.trace(file.fileno())
+                    await asked(transaction, statement)
+            finally:
+                async with served.connection() as connection:
+                    connection.pgconn.untrace()
+    finally:
+        await served.close()
+    lines = (line.split("\t") for line in trace.read_text().splitlines())
+    return [kind for _, direction, _, kind, *_ in lines if direction == "F"]
+
+
+async def asked(transaction: Transaction, statement: str) -> None:
+    cursor = await transaction.connection.execute(statement.encode())
+    await cursor.fetchall()
+    await transaction.connection.execute(statement.encode())
+
+
+async def test_nothing_is_sent_after_a_transaction_since_a_pooler_would_give_it_a_connection_for_good(
+    database: TestDatabase, tmp_path: Path
+) -> None:
+    said = await said_by_the_client(database, tmp_path / "trace", "select 1")
+    assert said.count("Sync") == 1 and said[-1] == "Sync"
+
+
+async def test_nor_after_one_that_failed(database: TestDatabase, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    with pytest.raises(DivisionByZero):
+        await said_by_the_client(database, trace, "select 1 / 0")
+    sent = [line.split("\t")[3] for line in trace.read_text().splitlines() if "\tF\t" in line]
+    assert "Sync" in sent and "Flush" not in sent[sent.index("Sync") :]
