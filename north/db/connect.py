@@ -54,6 +54,10 @@ class Transaction:
         self.has_written = self.has_written or writes(name)
         return await self.connection.execute(statement(name).encode(), {**parameters, **self._bound})
 
+    async def send_for_bytes(self, name: str, /, **parameters: Any) -> AsyncCursor[Row]:
+        """As `send`, for a statement whose values are long strings of bytes, which are sent as they are."""
+        return await self.connection.execute(statement(name).encode(), {**parameters, **self._bound}, binary=True)
+
     async def fetch(self, name: str, /, **parameters: Any) -> list[Row]:
         """Run a statement, and whatever is queued before it, and return its rows."""
         return await (await self.send(name, **parameters)).fetchall()

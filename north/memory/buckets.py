@@ -12,6 +12,8 @@ from psycopg import AsyncCursor
 from north.db.connect import Row, Transaction
 from north.memory.matters import id_in
 from north.memory.ranking import RECENCY_HALF_LIFE_DAYS, STANDING_TYPES, Weights
+from north.memory.scoring import most_related
+from north.memory.sifting import FIRST_PASS, FirstPass, SecondPass
 from north.memory.sizes import Size, Sizes
 from north.memory.terms import query_terms
 from north.model import Caller
@@ -84,38 +86,60 @@ def matter_bucket(caller: Caller, matter: str) -> Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Answers that are under way: the best memories, and how large the bucket is, where that is counted apart."""
+    """The best memories, under way."""
 
     bucket: Bucket
     best: AsyncCursor[Row]
-    size: AsyncCursor[Row] | None
-    counted: bool
 
     async def rows(self, sizes: Sizes) -> list[Row]:
         """The best memories, best first; the bucket's size is remembered for the next question."""
         rows = await self.best.fetchall()
-        if self.size is not None:
-            sizes.note(self.bucket, await self.size.fetchone())
-        elif self.counted and rows:
-            sizes.note(self.bucket, rows[0])
+        if rows and "documents" in rows[0]:
+            sizes.note(self.bucket, rows[0]["documents"])
         return rows
 
 
-async def ask(transaction: Transaction, sizes: Sizes, bucket: Bucket, question: Question) -> Answer:
-    """Queue the question to one bucket; no round trip."""
-    parameters = bucket.parameters()
-    known = sizes.of(bucket)
+@dataclass(frozen=True, slots=True)
+class FirstStep:
+    """What a question is compared with, under way: all vectors of a bucket, or of a large one all sketches."""
+
+    bucket: Bucket
+    large: bool
+    rows: AsyncCursor[Row]
+    postings: AsyncCursor[Row]
+
+
+async def ask(transaction: Transaction, sizes: Sizes, buckets: Sequence[Bucket], question: Question) -> list[Answer]:
+    """Queue the question to each bucket, in the way that its size calls for.
+
+    No round trip for those that one statement ranks; one for all others together, and two more for each large one.
+    """
+    begun = [await _begin(transaction, bucket, sizes.of(bucket), question) for bucket in buckets]
+    return [await _end(transaction, sizes, each, question) if isinstance(each, FirstStep) else each for each in begun]
+
+
+async def _begin(transaction: Transaction, bucket: Bucket, size: Size, question: Question) -> Answer | FirstStep:
+    parameters = {**bucket.parameters(), **question.parameters()}
     if question.blank:
-        best = await transaction.send("recall.newest", **parameters, **question.parameters())
-        return Answer(bucket, best, None, counted=False)
-    if not known.large:
-        best = await transaction.send("recall.bucket", **parameters, **question.parameters())
-        return Answer(bucket, best, None, counted=True)
-    best = await transaction.send(
-        "recall.large_bucket", **parameters, **question.parameters(), documents=known.documents, mean=known.mean
+        return Answer(bucket, await transaction.send("recall.newest", **parameters))
+    if size.small:
+        return Answer(bucket, await transaction.send("recall.bucket", **parameters))
+    parameters |= FIRST_PASS if size.large else {"most_postings": None}
+    return FirstStep(
+        bucket,
+        size.large,
+        await transaction.send_for_bytes("recall.sketched" if size.large else "recall.compared", **parameters),
+        await transaction.send_for_bytes("recall.postings", **parameters),
     )
-    return Answer(bucket, best, await _count(transaction, bucket, known), counted=False)
 
 
-async def _count(transaction: Transaction, bucket: Bucket, known: Size) -> AsyncCursor[Row] | None:
-    return await transaction.send("recall.size", **bucket.parameters()) if known.stale else None
+async def _end(transaction: Transaction, sizes: Sizes, step: FirstStep, question: Question) -> Answer:
+    parameters = {**step.bucket.parameters(), **question.parameters()}
+    (row,), postings = await step.rows.fetchall(), await step.postings.fetchall()
+    sizes.note(step.bucket, row["documents"])
+    if step.large:
+        first_pass = FirstPass(row, postings, question.weights)
+        found = await SecondPass(transaction, parameters, first_pass).most_related(question.limit)
+    else:
+        found = most_related(row, postings, question.weights, question.limit)
+    return Answer(step.bucket, await transaction.send("recall.best", **parameters, **asdict(found)))

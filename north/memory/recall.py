@@ -54,8 +54,8 @@ class Injection:
 async def recall(backend: Backend, caller: Caller, query: str, matter: str | None = None, limit: int = 12) -> Recall:
     """The memories of both buckets that answer a query best.
 
-    Besides embedding the query this costs one round trip to Postgres, and one more to note the use. Without an
-    embedder, or while it is away, words alone decide.
+    Besides embedding the query this costs one round trip to Postgres, or two where a bucket holds thousands, and one
+    more to note the use. Without an embedder, or while it is away, words alone decide.
 
     Args:
         backend: the running North.
@@ -126,25 +126,24 @@ def _within(budget: int, hits: Sequence[Recalled]) -> set[UUID]:
 async def rank_buckets(
     backend: Backend, caller: Caller, query: str, matter: str | None, limit: int, weights: Weights = WEIGHTS
 ) -> Recall:
-    """Both buckets, ranked, in one round trip; notes no use."""
+    """Both buckets, ranked, in one round trip, or two where a bucket holds thousands; notes no use."""
     reference = check_matter_reference(matter) if matter else None
     vector, _ = await asyncio.gather(
         query_vector(backend, query), backend.backlog.settled(caller.organization_id, FRESH_VECTOR_SECONDS)
     )
     question = make_question(query, vector, backend.embedder.name, weights, limit)
+    buckets = [own_bucket(caller), *([matter_bucket(caller, reference)] if reference else [])]
     async with backend.database.tenant(caller) as transaction:
         found = await _find(transaction, reference) if reference else None
         await transaction.send("recall.keep_plan")
-        own = await ask(transaction, backend.sizes, own_bucket(caller), question)
-        shared = (
-            await ask(transaction, backend.sizes, matter_bucket(caller, reference), question) if reference else None
-        )
+        answers = await ask(transaction, backend.sizes, buckets, question)
     place = await found.fetchone() if found else None
     if reference and place is None:
         raise MatterNotFound
+    own, *shared = [await answer.rows(backend.sizes) for answer in answers]
     return Recall(
-        personal=tuple(_recalled(row, None, caller) for row in await own.rows(backend.sizes)),
-        matter=tuple(_recalled(row, place, caller) for row in await shared.rows(backend.sizes)) if shared else (),
+        personal=tuple(_recalled(row, None, caller) for row in own),
+        matter=tuple(_recalled(row, place, caller) for rows in shared for row in rows),
         matter_number=place["number"] if place else None,
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import psycopg
 import pytest
 
-from north.memory import sizes
+from north.memory import sifting, sizes
 from north.memory.backend import Backend
 from north.memory.buckets import matter_bucket, own_bucket
 from north.memory.edit import archive
@@ -24,7 +24,10 @@ QUESTIONS = ("Where is the escrow settled?", "What did Osaka say about the lien?
 
 @pytest.fixture(autouse=True)
 def _large_from_twenty_memories_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizes, "SMALL", 10)
     monkeypatch.setattr(sizes, "LARGE", 20)
+    monkeypatch.setitem(sifting.FIRST_PASS, "nearest", 0.5)
+    monkeypatch.setitem(sifting.FIRST_PASS, "farthest", 0.1)
 
 
 async def filled(backend: Backend, firm: FirmOfTest, count: int = 60) -> None:
@@ -50,8 +53,12 @@ async def asked(backend: Backend, firm: FirmOfTest, question: str) -> tuple[Sequ
     return found.personal, found.matter
 
 
+@pytest.mark.parametrize("most_postings", [0, 30, 100_000])
 @pytest.mark.parametrize("question", QUESTIONS)
-async def test_answers_as_if_every_memory_had_been_compared(backend: Backend, firm: FirmOfTest, question: str) -> None:
+async def test_answers_as_if_every_memory_had_been_compared(
+    backend: Backend, firm: FirmOfTest, monkeypatch: pytest.MonkeyPatch, question: str, most_postings: int
+) -> None:
+    monkeypatch.setitem(sifting.FIRST_PASS, "most_postings", most_postings)
     await filled(backend, firm)
     exact = await asked(backend, firm, question)
     assert backend.sizes.of(own_bucket(firm.a)).large
@@ -93,15 +100,12 @@ async def test_what_was_deleted_is_gone_though_the_bucket_is_still_held_to_be_la
     assert exact and not gone and others
 
 
-async def test_the_size_is_counted_anew_when_it_is_old(
-    backend: Backend, firm: FirmOfTest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_is_large_no_longer_once_it_has_been_seen_to_be_small(backend: Backend, firm: FirmOfTest) -> None:
     await filled(backend, firm, count=25)
     await asked(backend, firm, QUESTIONS[0])
     for hit in (await rank_buckets(backend, firm.a, QUESTIONS[0], None, 10)).personal:
         await archive(backend, firm.a, hit.memory.id)
     assert backend.sizes.of(own_bucket(firm.a)).documents == 25
-    monkeypatch.setattr(sizes, "FRESH_SECONDS", -1.0)
     await asked(backend, firm, QUESTIONS[0])
     assert backend.sizes.of(own_bucket(firm.a)).documents == 15
     assert not backend.sizes.of(own_bucket(firm.a)).large

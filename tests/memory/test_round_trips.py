@@ -11,6 +11,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from north.db.connect import Database
+from north.memory import sizes
 from north.memory.backend import Backend
 from north.memory.recall import rank_buckets, recall
 from north.memory.rules import create_rule
@@ -93,6 +94,29 @@ async def test_recall_waits_once_for_both_buckets_and_once_to_note_the_use(
         assert wire.round_trips == 1
         await recall(slow, firm.a, "the client's form", "HV-1001")
         assert wire.round_trips == 3
+
+
+@pytest.mark.parametrize(("large", "round_trips"), [(10, 2), (1, 6)])
+async def test_recall_waits_once_more_for_buckets_of_thousands_and_twice_more_for_each_that_is_large(
+    backend: Backend,
+    firm: FirmOfTest,
+    database: TestDatabase,
+    monkeypatch: pytest.MonkeyPatch,
+    large: int,
+    round_trips: int,
+) -> None:
+    monkeypatch.setattr(sizes, "SMALL", 1)
+    monkeypatch.setattr(sizes, "LARGE", large)
+    for text in ("I cite in Bluebook form.", "I write in short words."):
+        await remember(backend, firm.a, personal(text))
+        await remember(backend, firm.a, on_matter(text))
+    async with wired(database) as (wire, served):
+        slow = replace(backend, database=served)
+        await rank_buckets(slow, firm.a, "the client's form", "HV-1001", 12)
+        wire.round_trips = 0
+        found = await rank_buckets(slow, firm.a, "the client's form", "HV-1001", 12)
+        assert len(found.memories) == 4
+        assert wire.round_trips == round_trips
 
 
 async def test_a_save_waits_once_to_look_and_once_to_write_whatever_comes_of_it(

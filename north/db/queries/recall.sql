@@ -3,10 +3,11 @@
 set local plan_cache_mode = force_generic_plan;
 
 -- name: bucket
--- The best memories of one bucket for a question, with their scores: a lawyer's own (`bucket` is given), or a matter's,
--- by its number or id. `north.memory.ranking` says what the terms of the score are and what each weighs. Exact: every
--- live row is compared, no approximate index. BM25 after Robertson and Zaragoza, "The Probabilistic Relevance Framework"
--- (2009), with k1 = 0.9 and b = 0.4, which suit short texts, and the idf that cannot be negative (Lucene's).
+-- The best memories of a bucket of up to some thousand for a question, with their scores: of a lawyer's own (`bucket` is
+-- given), or of a matter's, by its number or id. `north.memory.ranking` says what the terms of the score are and what each
+-- weighs. Exact: every live row is compared, no approximate index. BM25 after Robertson and Zaragoza, "The Probabilistic
+-- Relevance Framework" (2009), with k1 = 0.9 and b = 0.4, which suit short texts, and the idf that cannot be negative
+-- (Lucene's). `north.memory.scoring` has the same formulas, for larger buckets.
 --
 -- Neighbours are looked at where they can matter: a row's score is at most (1 + neighbours) times the greater of its own
 -- relation (`fit`) and its neighbours', plus recency and type. `bar` is the relation below which nothing of that reaches
@@ -81,10 +82,9 @@ with place as (
     where organization_id = :organization_id
     order by score desc, id desc limit :limit
 )
-select (select documents from span) as documents, (select mean from span) as mean, score, cosine,
-       best.id, content, type, scope, confidence, origin, best.created_at, evidence, supersedes_id,
-       source_thread_id, source_message_id, source_label, captured_by as captured_by_id, name as captured_by_name,
-       coalesce(uses, 0) as uses, last_used_at
+select (select documents from span) as documents, score, cosine, best.id, content, type, scope, confidence, origin,
+       best.created_at, evidence, supersedes_id, source_thread_id, source_message_id, source_label,
+       captured_by as captured_by_id, name as captured_by_name, coalesce(uses, 0) as uses, last_used_at
 from best
 left join app_user u on u.organization_id = :organization_id and u.id = captured_by
 left join lateral (
@@ -94,147 +94,69 @@ left join lateral (
 ) used on true
 order by score desc, best.id desc;
 
--- name: size
--- How many memories a bucket holds, and how many terms one of them has on average.
-select count(*)::float8 as documents, greatest(avg(length), 1)::float8 as mean
-from agent_memory_candidate
-where organization_id = :organization_id and owner_id = :owner_id and status = 'active'
-  and bucket = coalesce(:bucket, (
-      select id from matter where organization_id = :organization_id and (number = :matter or id = :matter_id)));
+-- name: compared
+-- The same for a bucket of thousands, in two steps. First what `north.memory.scoring` needs to know of each live row:
+-- columns as strings of bytes, in the order of source and id, since ten thousand values each take longer to send and to
+-- read. NaN is the cosine of a memory without a vector of this model.
+with place as (
+    select coalesce(:bucket, (
+        select id from matter
+        where organization_id = :organization_id and (number = :matter or id = :matter_id))) as id
+), live as (
+    (select id, source, length, embedding_model, embedding from agent_memory_candidate
+     where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+       and status = 'active' and not wide
+     order by source, id)
+    union all
+    (select id, source, length, embedding_model, embedding from agent_memory_candidate
+     where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+       and status = 'active' and wide
+     order by source, id)
+)
+select count(*)::float8 as documents, greatest(avg(length), 1)::float8 as mean,
+       string_agg(uuid_send(id), '') as ids, string_agg(uuid_send(source), '') as sources,
+       string_agg(float8send(cosine), '') as cosines
+from (
+    select id, source, length,
+           coalesce(case when embedding_model = :model then - (embedding <#> :vector) end, 'NaN') as cosine
+    from live
+    order by source, id
+) as ordered;
 
--- name: large_bucket
--- The same of a bucket that is too large to compare with the question row by row. A first pass chooses whom to score: by
--- the sketch of the vector, by the words, and by both. What it chooses is scored in full, and so are its neighbours.
--- `documents` and `mean` are the bucket's of a while ago; the lowest cosine, which is the zero of meaning, is drawn on
--- from a sample. Wide vectors have no neighbours here. Inner queries with `offset 0` are looked up row by row.
+-- name: postings
+-- Where a question's terms stand in a bucket, a row for each term: how many memories have it, which, and for each how
+-- often it has the term and how many terms it has in all. Of the commonest, after :most_postings, it is not said which.
 with place as (
     select coalesce(:bucket, (
         select id from matter
         where organization_id = :organization_id and (number = :matter or id = :matter_id))) as id
 ), asked as (
-    select term, ln(1 + (greatest(:documents, count(*)) - count(*) + 0.5) / (count(*) + 0.5)) as idf,
-           sum(count(*)) over (order by count(*), term) - count(*) < 100000 as rare
+    select term, count(*) as df,
+           coalesce(sum(count(*)) over (order by count(*), term) - count(*) < cast(:most_postings as bigint), true) as rare
     from memory_term
     where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
       and term = any(:terms)
     group by term
-), worded as (
-    select memory_id, sum(idf * tf * 1.9 / (tf + 0.9 * (0.6 + 0.4 * length / :mean))) as bm25
-    from asked cross join lateral (
-        select memory_id, tf::float8 as tf, length from memory_term
-        where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-          and term = asked.term
-        offset 0
-    ) posting
-    where rare
-    group by memory_id
-), drawn as (
-    select binary_quantize(cast(:vector as halfvec)) as bits
-), sketched as (
-    select id, case when bit_length(sketch) = (select bit_length(bits) from drawn)
-                    then sketch <~> (select bits from drawn) end as distance
-    from agent_memory_candidate
+)
+select term, df, ids, counts
+from asked left join lateral (
+    select string_agg(uuid_send(memory_id), '') as ids, string_agg(int4send(tf) || int4send(length), '') as counts
+    from memory_term
     where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-      and status = 'active'
-    order by distance limit 3000
-), candidate as (
-    select id, max(bm25) as bm25
-    from ((select memory_id as id, bm25 from worded order by bm25 desc limit 400)
-          union all
-          (select id, null from sketched order by distance limit 300)
-          union all
-          (select id, bm25 from sketched join worded on memory_id = id
-           -- A cosine falls by about 2.4 while all signs come to differ, and is stretched to one on its range of 0.6.
-           order by :words * bm25 / (select max(bm25) from worded)
-                    - :meaning * 4 * distance / (select bit_length(bits) from drawn) desc nulls last
-           limit 400)) as either
-    group by id
-), live as (
-    select id, source, cosine, coalesce(candidate.bm25, 0) + coalesce(common.bm25, 0) as bm25
-    from candidate cross join lateral (
-        select source, case when embedding_model = :model then - (embedding <#> :vector) end as cosine
-        from agent_memory_candidate
-        where organization_id = :organization_id and id = candidate.id
-        offset 0
-    ) row cross join lateral (
-        select sum(idf * tf * 1.9 / (tf + 0.9 * (0.6 + 0.4 * length / :mean))) as bm25
-        from asked cross join lateral (
-            select tf::float8 as tf, length from memory_term
-            where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-              and term = asked.term and memory_id = candidate.id
-            offset 0
-        ) posting
-        where not rare
-    ) common
-), sample as (
-    select case when embedding_model = :model then - (embedding <#> :vector) end as cosine
-    from agent_memory_candidate
-    where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-      and status = 'active' and not wide
-    order by source, id limit 8000
-), spread as (
-    select lowest, nullif(highest - lowest, 0) as width, most
-    from (
-        select least(min(cosine), (
-                   -- How much farther the lowest of many lies than the lowest of some, as with normal errors.
-                   select avg(cosine) - (avg(cosine) - min(cosine)) * sqrt(ln(:documents) / ln(count(*) + 2))
-                   from sample
-               )) as lowest, max(cosine) as highest, nullif(max(bm25), 0) as most
-        from live
-    ) as seen
-), hit as (
-    select id, source, cosine,
-           :words * coalesce(bm25 / (select most from spread), 0)
-           + :meaning * coalesce((cosine - (select lowest from spread)) / (select width from spread), 0.5) as relation
-    from live
-    order by relation desc, id desc
-    limit :limit + 188
-), neighbour as (
-    select hit.id as hit_id, hit.relation as hit_relation, near.id, near.cosine
-    from hit cross join lateral (
-        select id, case when embedding_model = :model then - (embedding <#> :vector) end as cosine
-        from ((select id, embedding_model, embedding from agent_memory_candidate
-               where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-                 and status = 'active' and not wide and source = hit.source and id < hit.id
-               order by id desc limit 2)
-              union all
-              (select id, embedding_model, embedding from agent_memory_candidate
-               where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-                 and status = 'active' and not wide and source = hit.source and id > hit.id
-               order by id limit 2)) as two
-    ) near
-), said as (
-    select memory_id, sum(idf * tf * 1.9 / (tf + 0.9 * (0.6 + 0.4 * length / :mean))) as bm25
-    from asked cross join lateral (
-        select memory_id, tf::float8 as tf, length from memory_term
-        where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-          and term = asked.term and memory_id = any(cast((select array_agg(id) from neighbour) as uuid[]))
-        offset 0
-    ) posting
-    group by memory_id
-), beside as (
-    select hit_id, hit_relation, id, cosine,
-           :words * coalesce(bm25 / (select most from spread), 0)
-           + :meaning * coalesce((cosine - (select lowest from spread)) / (select width from spread), 0.5) as relation
-    from neighbour left join said on memory_id = id
-), placed as (
-    select id, max(cosine) as cosine, max(relation + :neighbours * coalesce(lent, 0)) as score
-    from (
-        select hit.id, hit.cosine, hit.relation, max(beside.relation) as lent
-        from hit left join beside on hit_id = hit.id
-        group by hit.id, hit.cosine, hit.relation
-        union all
-        select id, cosine, relation, hit_relation from beside
-    ) as gained
-    group by id
-), likely as (
-    select id, cosine, score from placed order by score desc, id desc limit :limit + 50
+      and term = asked.term and asked.rare
+) posting on true;
+
+-- name: best
+-- The second step: of those that are likely the best by their relation to a question, the best with recency and type.
+with likely as (
+    select * from unnest(cast(:ids as uuid[]), cast(:scores as float8[]), cast(:cosines as float8[]))
+        as likely (id, score, cosine)
 ), best as (
     select m.*, cosine, score
            + :recency * power(0.5, least(greatest(date_part('epoch', now() - created_at) / 86400 / :half_life, 0), 100))
            + case when type = any(cast(:standing as memory_type[])) then :type else 0 end as score
     from likely join agent_memory_candidate m using (id)
-    where organization_id = :organization_id
+    where organization_id = :organization_id and status = 'active'
     order by score desc, id desc limit :limit
 )
 select score, cosine, best.id, content, type, scope, confidence, origin, best.created_at, evidence,
@@ -248,6 +170,84 @@ left join lateral (
     offset 0
 ) used on true
 order by score desc, best.id desc;
+
+-- name: sketched
+-- Of a bucket that is too large to compare with the question row by row, the memories of whose vectors' signs the fewest
+-- differ from the question's (`distance`), and some of those of whom the most do. How far that is, a sample says: with
+-- all sent, or put in order here, this would take twice as long. Beyond `near` are the others.
+with place as (
+    select coalesce(:bucket, (
+        select id from matter
+        where organization_id = :organization_id and (number = :matter or id = :matter_id))) as id
+), drawn as (
+    select binary_quantize(cast(:vector as halfvec)) as bits
+), sample as (
+    select avg(length) as mean, percentile_disc(array[:nearest, 1 - :farthest]) within group (order by distance) as ends
+    from (
+        select length, case when bit_length(sketch) = (select bit_length(bits) from drawn)
+                            then sketch <~> (select bits from drawn) end as distance
+        from agent_memory_candidate
+        where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+          and status = 'active'
+        limit 4000
+    ) as first
+), ends as (
+    select ends[1] as near, (ends[1] + ends[2]) / 2 as middle, (ends[2] - ends[1]) / 2 as reach from sample
+)
+select count(*)::float8 as documents, (select greatest(mean, 1) from sample)::float8 as mean,
+       (select near from ends) as near,
+       string_agg(uuid_send(id) || int4send(distance::int4), '')
+           filter (where abs(distance - (select middle from ends)) >= (select reach from ends)) as found
+from (
+    select id, case when bit_length(sketch) = (select bit_length(bits) from drawn)
+                    then sketch <~> (select bits from drawn) end as distance
+    from agent_memory_candidate
+    where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+      and status = 'active'
+) as each;
+
+-- name: cosines
+-- Some memories, compared in full.
+select string_agg(uuid_send(id), '') as ids, string_agg(uuid_send(source), '') as sources,
+       string_agg(float8send(coalesce(
+           case when embedding_model = :model then - (embedding <#> :vector) end, 'NaN')), '') as cosines
+from agent_memory_candidate
+where organization_id = :organization_id and id = any(cast(:ids as uuid[])) and status = 'active';
+
+-- name: beside
+-- The neighbours of some memories, compared in full, each with the place of whose neighbour it is. None is wide.
+with place as (
+    select coalesce(:bucket, (
+        select id from matter
+        where organization_id = :organization_id and (number = :matter or id = :matter_id))) as id
+)
+select string_agg(int4send(place::int4), '') as places, string_agg(uuid_send(near.id), '') as ids,
+       string_agg(float8send(coalesce(
+           case when embedding_model = :model then - (embedding <#> :vector) end, 'NaN')), '') as cosines
+from unnest(cast(:ids as uuid[]), cast(:sources as uuid[])) with ordinality as chosen (id, source, place)
+cross join lateral (
+    (select id, embedding_model, embedding from agent_memory_candidate
+     where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+       and status = 'active' and not wide and source = chosen.source and id < chosen.id
+     order by id desc limit 2)
+    union all
+    (select id, embedding_model, embedding from agent_memory_candidate
+     where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+       and status = 'active' and not wide and source = chosen.source and id > chosen.id
+     order by id limit 2)
+) near;
+
+-- name: postings_of
+-- Where the commonest of a question's terms stand in some memories, as in `postings`.
+select df, ids, counts
+from unnest(cast(:terms as text[]), cast(:df as bigint[])) as asked (term, df) cross join lateral (
+    select string_agg(uuid_send(memory_id), '') as ids, string_agg(int4send(tf) || int4send(length), '') as counts
+    from memory_term
+    where organization_id = :organization_id and owner_id = :owner_id and term = asked.term
+      and bucket = coalesce(:bucket, (
+          select id from matter where organization_id = :organization_id and (number = :matter or id = :matter_id)))
+      and memory_id = any(cast(:ids as uuid[]))
+) posting;
 
 -- name: newest
 -- The memories of one bucket for a session that has asked nothing yet: recency and type alone decide.

@@ -1,0 +1,153 @@
+"""How related memories are to a question: the first three terms of `north.memory.ranking`, for thousands at once.
+
+Postgres compares the vectors and finds the words, where the rows are, and sends what it found as columns of bytes. To
+put ten thousand of them together takes a millisecond here; in `recall.bucket`, which does it row by row, it takes ten.
+The result is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from north.memory.ranking import Weights
+
+Row = Mapping[str, Any]
+Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
+Ids = npt.NDArray[Any]
+ID = np.dtype([("high", ">u8"), ("low", ">u8")])
+COUNTS = np.dtype([("frequency", ">i4"), ("length", ">i4")])
+TABLE_MASK = 2**18 - 1
+SATURATION, LENGTH_SHARE = 0.9, 0.4
+"""BM25's k1 and b, as in `recall.sql`: they suit short texts."""
+NEIGHBOURS_EACH_WAY = 2
+MORE = 50
+"""How many more than asked for may be among the best once recency and type are added, as in `recall.sql`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Likely:
+    """Memories that may be the best, the most related first, with their scores so far and their cosines."""
+
+    ids: str
+    scores: Sequence[float]
+    cosines: Sequence[float | None]
+
+
+def most_related(compared: Row, postings: Sequence[Row], weights: Weights, limit: int) -> Likely:
+    """The memories of a bucket that are most related to a question, somewhat more than `limit`.
+
+    Args:
+        compared: the row of `recall.compared`.
+        postings: the rows of `recall.postings`, one a term.
+        weights: what each term of the score weighs.
+        limit: how many are asked for.
+    """
+    ids, sources, cosines = ids_in(compared["ids"]), ids_in(compared["sources"]), floats_in(compared["cosines"])
+    said = words(ids, compared, postings)
+    fits = weights.words * shares(said) + weights.meaning * spread(cosines, cosines)
+    return likely(ids, fits + weights.neighbours * _lent(sources, fits), cosines, limit)
+
+
+def likely(ids: Ids, scores: Floats, cosines: Floats, limit: int) -> Likely:
+    """Those with the highest scores, somewhat more than `limit`."""
+    best = first(scores, limit + MORE, ids)
+    known = [None if np.isnan(cosine) else cosine for cosine in cosines[best].tolist()]
+    return Likely(uuid_array(ids[best]), scores[best].tolist(), known)
+
+
+def ids_in(column: bytes | None) -> Ids:
+    """The ids that Postgres sent."""
+    return np.frombuffer(column or b"", ID)
+
+
+def floats_in(column: bytes | None) -> Floats:
+    """The numbers that Postgres sent; NaN for what is not known."""
+    return np.frombuffer(column or b"", ">f8").astype(np.float64)
+
+
+def uuid_array(ids: Ids) -> str:
+    """Ids as Postgres reads an array of them."""
+    digits = ids.astype(ID).tobytes().hex()  # what was put together from several has the machine's order of bytes
+    return "{" + ",".join(digits[start : start + 32] for start in range(0, len(digits), 32)) + "}"
+
+
+def words(ids: Ids, bucket: Row, postings: Sequence[Row]) -> Floats:
+    """Each memory's BM25 score.
+
+    Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009), with the idf that cannot be negative
+    (Lucene's).
+
+    Args:
+        ids: the memories.
+        bucket: how many `documents` it has, and how many terms one of them has in the `mean`.
+        postings: for each term of the question how many memories have it (`df`), and of those that matter here their
+            `ids` and `counts`.
+    """
+    if not len(ids):
+        return np.zeros(0)
+    holders, counts = (
+        np.frombuffer(b"".join(posting[column] or b"" for posting in postings), kind)
+        for column, kind in (("ids", ID), ("counts", COUNTS))
+    )
+    df = np.array([posting["df"] for posting in postings])
+    idf = np.log1p((np.maximum(bucket["documents"] - df, 0) + 0.5) / (df + 0.5))
+    frequency = counts["frequency"].astype(np.float64)
+    slowed = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * counts["length"] / bucket["mean"])
+    each = [len(posting["ids"] or b"") // ID.itemsize for posting in postings]
+    gained = np.repeat(idf, each) * frequency * (SATURATION + 1) / (frequency + slowed)
+    places = _places(ids, holders)
+    known = places >= 0
+    return np.bincount(places[known], gained[known], len(ids)).astype(np.float64)
+
+
+def _places(ids: Ids, wanted: Ids) -> Places:
+    """Where in `ids` each of `wanted` stands; -1 for one that does not.
+
+    The last bits of an id are random: a table leads from them to the id. Those who lost their place in it to another
+    have the next table to themselves, until everyone has had one.
+    """
+    slots, wanted_slots = ((of["low"] & TABLE_MASK).astype(np.intp) for of in (ids, wanted))
+    places, table = np.full(len(wanted), -1), np.zeros(TABLE_MASK + 1, np.intp)
+    without, sought = np.arange(len(ids)), np.arange(len(wanted))
+    while len(without) and len(sought):
+        table[slots[without]] = without
+        found = table[wanted_slots[sought]]
+        same = ids[found] == wanted[sought]
+        places[sought[same]] = found[same]
+        without, sought = without[table[slots[without]] != without], sought[~same]
+    return places
+
+
+def shares(scores: Floats) -> Floats:
+    """Scores as shares of the highest."""
+    return scores / (scores.max(initial=0) or 1.0)
+
+
+def spread(values: Floats, seen: Floats) -> Floats:
+    """Values spread over the range of what was `seen`, which becomes [0, 1]; the unknown is neither near nor far."""
+    known = seen[~np.isnan(seen)]
+    width = np.ptp(known) if len(known) else 0.0
+    return np.nan_to_num((values - known.min()) / width, nan=0.5) if width else np.full(len(values), 0.5)
+
+
+def _lent(sources: Ids, fits: Floats) -> Floats:
+    """The best of what a memory's neighbours from its own source have; the rows are in the order of source and id."""
+    lent = np.zeros(len(fits))
+    for distance in range(1, NEIGHBOURS_EACH_WAY + 1):
+        together = sources[distance:] == sources[:-distance]
+        np.maximum(lent[distance:], np.where(together, fits[:-distance], 0), out=lent[distance:])
+        np.maximum(lent[:-distance], np.where(together, fits[distance:], 0), out=lent[:-distance])
+    return lent
+
+
+def first(scores: Floats, count: int, ids: Ids) -> Places:
+    """Where the `count` highest scores stand, the highest first; of equals the newer memory is first."""
+    least = np.partition(scores, -count)[-count] if len(scores) > count else -np.inf
+    places = np.flatnonzero(scores >= least)
+    return places[np.lexsort((ids["low"][places], ids["high"][places], scores[places]))[::-1]][:count]

@@ -1,0 +1,128 @@
+"""Buckets too large to compare with a question row by row: whom of theirs it is compared with.
+
+A first pass looks at the signs of all vectors and the words of all memories, which say roughly how related each is. Who
+is in front is compared in full, and so are the neighbours of the best. The result is that of `north.memory.scoring`,
+but for what the first pass did not see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from north.db.connect import Transaction
+from north.memory.ranking import Weights
+from north.memory.scoring import (
+    ID,
+    Floats,
+    Ids,
+    Likely,
+    Row,
+    first,
+    floats_in,
+    ids_in,
+    likely,
+    shares,
+    spread,
+    uuid_array,
+    words,
+)
+
+FIRST_PASS: dict[str, Any] = {"nearest": 0.03, "farthest": 0.007, "most_postings": 100_000}
+"""Which shares of a bucket the signs put in front and at the end, and how many postings are read of all terms together:
+of the commonest terms beyond that, only those of the memories that are compared in full."""
+RELATED, NEAR, WORDED, FAR = 600, 100, 100, 600
+"""How many are compared in full: of the most related as far as signs and words tell, of the nearest by signs alone, of
+the first by words alone, and of the farthest, among which is the lowest cosine: the zero of meaning."""
+LENDING = 188
+"""How many more than asked for have their neighbours looked at."""
+SKETCHED = np.dtype([("id", ID), ("distance", ">i4")])
+
+
+@dataclass(frozen=True, slots=True)
+class FirstPass:
+    """What is known of a bucket: the row of `recall.sketched`, and the rows of `recall.postings`, one a term."""
+
+    sketched: Row
+    postings: Sequence[Row]
+    weights: Weights
+
+    def chosen(self) -> Ids:
+        """The memories that are worth a comparison in full."""
+        found = np.frombuffer(self.sketched["found"] or b"", SKETCHED)
+        holders = ids_in(b"".join(posting["ids"] or b"" for posting in self.postings))
+        everyone = np.concatenate((found["id"], holders))
+        _, at = np.unique(everyone["low"], return_index=True)
+        ids, sketched = everyone[at], at < len(found)
+        nearness = np.full(len(ids), -(self.sketched["near"] or 0.0))
+        nearness[sketched] = -found["distance"][at[sketched]]
+        said = words(ids, self.sketched, self.postings)
+        related = self.weights.words * shares(said) + self.weights.meaning * spread(nearness, nearness)
+        chosen = np.zeros(len(ids), bool)
+        for scores, count in ((related, RELATED), (nearness, NEAR), (said, WORDED), (-nearness, FAR)):
+            chosen[np.argsort(-scores) if count >= len(ids) else np.argpartition(-scores, count)[:count]] = True
+        return ids[chosen]
+
+
+@dataclass(frozen=True, slots=True)
+class SecondPass:
+    """The comparison in full of what the first pass chose; two round trips.
+
+    Args:
+        transaction: where the question is asked.
+        parameters: the question's and the bucket's, for the statements in `recall.sql`.
+        first: what is known.
+    """
+
+    transaction: Transaction
+    parameters: Mapping[str, Any]
+    first: FirstPass
+
+    async def most_related(self, limit: int) -> Likely:
+        """The memories of the bucket that are most related to the question, somewhat more than `limit`."""
+        weights = self.first.weights
+        (found,) = await self._rows("recall.cosines", ids=uuid_array(self.first.chosen()))
+        ids, sources, cosines = ids_in(found["ids"]), ids_in(found["sources"]), floats_in(found["cosines"])
+        said = await self._said(ids)
+        fits = weights.words * shares(said) + weights.meaning * spread(cosines, cosines)
+        best = first(fits, limit + LENDING, ids)
+        (beside,) = await self._rows("recall.beside", ids=uuid_array(ids[best]), sources=uuid_array(sources[best]))
+        neighbours, of_neighbours = ids_in(beside["ids"]), floats_in(beside["cosines"])
+        _, at, back = np.unique(neighbours["low"], return_index=True, return_inverse=True)
+        said_beside = (await self._said(neighbours[at]))[back] / (said.max(initial=0) or 1.0)
+        lending = weights.words * said_beside + weights.meaning * spread(of_neighbours, cosines)
+        borrower = np.frombuffer(beside["places"] or b"", ">i4") - 1
+        lent = np.zeros(len(best))
+        np.maximum.at(lent, borrower, lending)
+        scores = fits[best] + weights.neighbours * lent, lending + weights.neighbours * fits[best][borrower]
+        return _each_once(
+            np.concatenate((ids[best], neighbours)),
+            np.concatenate(scores),
+            np.concatenate((cosines[best], of_neighbours)),
+            limit,
+        )
+
+    async def _said(self, ids: Ids) -> Floats:
+        """The BM25 scores of some memories, with the terms that were too common for the first pass."""
+        sketched, postings = self.first.sketched, self.first.postings
+        common = [posting for posting in postings if posting["ids"] is None]
+        if common:
+            terms, df = ([posting[column] for posting in common] for column in ("term", "df"))
+            postings = [
+                *postings,
+                *await self._rows("recall.postings_of", terms=terms, df=df, ids=uuid_array(ids)),
+            ]
+        return words(ids, sketched, postings)
+
+    async def _rows(self, name: str, **parameters: Any) -> Sequence[Row]:
+        return await (await self.transaction.send_for_bytes(name, **{**self.parameters, **parameters})).fetchall()
+
+
+def _each_once(ids: Ids, scores: Floats, cosines: Floats, limit: int) -> Likely:
+    """The likely ones. A memory that stands beside several has several scores: the highest is its own."""
+    order = np.argsort(-scores)
+    _, at = np.unique(ids["low"][order], return_index=True)
+    return likely(ids[order[at]], scores[order[at]], cosines[order[at]], limit)
