@@ -70,6 +70,8 @@ Told = queue.Queue[Progress]
 
 def work(seed: int, databases: list[TestDatabase], until: float, stop: Event, told: Told) -> None:
     """Run worlds, on one database after another, until the time is over, enough is done or something is found."""
+    for asked in (signal.SIGINT, signal.SIGTERM):  # the parent is asked to end, and says when
+        signal.signal(asked, signal.SIG_IGN)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     found, routes = None, frozenset[str]()
     try:
@@ -93,6 +95,8 @@ def run(responses: int, minutes: float, jobs: int, seed: int) -> int:
     print(f"seed {seed}; {jobs} processes; until {responses:,} replies or {minutes:g} minutes; {machine()}", flush=True)
     with tempfile.TemporaryDirectory(prefix="north-isolation-") as folder, embedded(Path(folder) / "data") as server:
         make, told, stop = database_maker(server), SPAWN.Queue(), SPAWN.Event()
+        for asked in (signal.SIGINT, signal.SIGTERM):  # it ends after the worlds that are under way, with its report
+            signal.signal(asked, lambda *_: stop.set())
         each = -(-responses // jobs // STAGE_RESPONSES) + 2
         working = []
         for job in range(jobs):
@@ -167,7 +171,7 @@ def report(outcome: Outcome, wanted: int, started: float) -> int:
     for each in found:
         print(f"FOUND  {each}")
     if total.responses < wanted and not found:
-        print(f"Stopped by the time: {total.responses:,} of {wanted:,} replies.")
+        print(f"Stopped before the end: {total.responses:,} of {wanted:,} replies.")
     return 1 if found or undriven or total.responses < wanted else 0
 
 
@@ -182,7 +186,6 @@ def machine() -> str:
 
 def main() -> int:
     """The command."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that its Postgres ends with it
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--responses", type=int, default=1_000_000, help="how many replies to look at")
     parser.add_argument("--minutes", type=float, default=240, help="the most minutes it may take")
