@@ -26,7 +26,6 @@ from north.errors import DataFolderUnusable
 # insert all may carry the text of a memory, so nothing of level ERROR is logged and the rest is terse.
 SETTINGS = {
     "cluster_name": "north",
-    "shared_buffers": "128MB",
     "max_connections": "100",
     "unix_socket_permissions": "0700",
     "fsync": "on",
@@ -42,6 +41,8 @@ SETTINGS = {
     "log_parameter_max_length": "0",
     "log_parameter_max_length_on_error": "0",
 }
+LEAST_BUFFERS, MOST_BUFFERS = 128, 2048
+"""MB of memory in which the server keeps what it has read. It takes them as it reads, and never gives them back."""
 PORT = 5432  # on Unix only a part of the socket's name
 STOP_SECONDS = 20.0
 
@@ -109,7 +110,7 @@ def launch(folder: Folder, account: Account | None) -> subprocess.Popen[bytes] |
     # PGDATA is `.` to the server, which so has no path to quote, or to reach from outside.
     named = "." if socket_dir == folder.postgres else '"' + str(socket_dir).replace('"', '""') + '"'
     where = {"listen_addresses": "", "port": str(PORT), "unix_socket_directories": named}
-    options = [part for name, value in (SETTINGS | where).items() for part in ("-c", f"{name}={value}")]
+    options = [part for name, value in (settings() | where).items() for part in ("-c", f"{name}={value}")]
     command = [str(programs / "postgres"), "-D", own_folder(folder.postgres, account), *options]
     with open_private(folder.log) as log:
         arguments = running_as(account) | {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
@@ -118,13 +119,36 @@ def launch(folder: Folder, account: Account | None) -> subprocess.Popen[bytes] |
     return process
 
 
+def settings() -> dict[str, str]:
+    """What every embedded server is told.
+
+    A recall reads all of a bucket: what is not in the server's own memory takes ten times as long. A quarter of the
+    machine's memory is what Postgres's manual advises ("Resource Consumption"); beyond 2 GB a firm has a Postgres of
+    its own.
+    """
+    megabytes = min(max(_memory() // 4_000_000, LEAST_BUFFERS), MOST_BUFFERS)
+    return SETTINGS | {"shared_buffers": f"{megabytes}MB"}
+
+
+def _memory() -> int:
+    """The bytes of memory that this process may use: the machine's, or as many as a container or service is given."""
+    limits = [int(psutil.virtual_memory().total)]
+    control_groups = Path("/sys/fs/cgroup")
+    with suppress(OSError, ValueError, IndexError):
+        own = Path("/proc/self/cgroup").read_text().split("::", 1)[1].strip().lstrip("/")
+        for file in (control_groups / own / "memory.max", control_groups / "memory.max"):
+            if file.exists() and (limit := file.read_text().strip()) != "max":
+                limits.append(int(limit))
+    return min(limits)
+
+
 def _launch_on_windows(folder: Folder, programs: Path) -> None:
     """Launch through pg_ctl, which gives up an administrator's rights first, as Postgres demands."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    settings = SETTINGS | {"listen_addresses": "127.0.0.1", "port": str(port)}
-    options = " ".join(f"-c {name}={value}" for name, value in settings.items())
+    told = settings() | {"listen_addresses": "127.0.0.1", "port": str(port)}
+    options = " ".join(f"-c {name}={value}" for name, value in told.items())
     command = [str(programs / "pg_ctl.exe"), "start", "--wait", "--timeout=60", f"--log={folder.log}"]
     command += [f"--pgdata={folder.postgres}", f"--options={options}"]
     detached = 0x00000200 | 0x08000000  # CREATE_NEW_PROCESS_GROUP (no Ctrl-C from the terminal), CREATE_NO_WINDOW

@@ -17,13 +17,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil  # type: ignore[import-untyped]  # it ships no types
 import psycopg
 import pytest
 import sqlalchemy
 
-from north.db import embedded_account
+from north.db import embedded_account, embedded_process
 from north.db.embedded import EmbeddedServer, embedded, read_credentials, running, server_url, start
 from north.errors import DataFolderTooNew, DataFolderUnusable, Misconfigured
 
@@ -32,6 +33,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root has to give up
 NORTH = """
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from north.db.embedded import start
 server = start(Path(sys.argv[1]))
 print(server.pid, server.owned, flush=True)
@@ -135,9 +137,22 @@ class TestStart:
         for name in ("fsync", "synchronous_commit", "full_page_writes", "data_checksums"):
             assert setting(server, name) == "on"
         assert setting(server, "jit") == "off"
-        assert setting(server, "shared_buffers") == "128MB"
         assert setting(server, "server_encoding") == "UTF8"
         assert ask(server, "select datlocale from pg_database where datname = 'postgres'") == "C.UTF-8"
+
+    @pytest.mark.parametrize(
+        ("gigabytes", "limit", "buffers"),
+        [(16, "max", "2048MB"), (4, "max", "1000MB"), (16, "1000000000", "250MB"), (0.25, "max", "128MB")],
+    )
+    def test_keeps_in_memory_a_quarter_of_what_the_machine_or_its_container_has(
+        self, gigabytes: float, limit: str, buffers: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(total=gigabytes * 10**9))
+        real = Path.read_text
+        files = {"/proc/self/cgroup": "0::/north.service\n", "/sys/fs/cgroup/north.service/memory.max": f"{limit}\n"}
+        monkeypatch.setattr(Path, "read_text", lambda path, *_: files.get(str(path)) or real(path))
+        monkeypatch.setattr(Path, "exists", lambda path: str(path) in files)
+        assert embedded_process.settings()["shared_buffers"] == buffers
 
     def test_does_not_hand_the_secrets_of_north_to_the_server(self, server: EmbeddedServer) -> None:
         environment = psutil.Process(server.pid).environ()
@@ -287,6 +302,7 @@ class TestSeveralProcesses:
 BRIEFLY = """
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from north.db.embedded import embedded
 with embedded(Path(sys.argv[1])):
     sys.stdin.read()
