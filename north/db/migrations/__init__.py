@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-HEAD = "0008"
+HEAD = "0009"
 """The newest revision that this version of North knows."""
 
 

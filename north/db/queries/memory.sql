@@ -26,7 +26,7 @@ where m.organization_id = :organization_id and m.id = any(:ids);
 select m.id, m.created_at
 from agent_memory_candidate m
 where m.organization_id = :organization_id
-  and m.status = :status
+  and m.status = :status and m.length < 2147483647
   and (cast(:scope as memory_scope) is null or m.scope = :scope)
   and (cast(:type as memory_type) is null or m.type = :type)
   and (cast(:origin as memory_origin) is null or m.origin = :origin)
@@ -47,7 +47,7 @@ with filtered as materialized (
                 then - (m.embedding <#> cast(:query_vector as halfvec)) end as cosine
     from agent_memory_candidate m
     where m.organization_id = :organization_id
-      and m.status = :status
+      and m.status = :status and m.length < 2147483647
       and (cast(:scope as memory_scope) is null or m.scope = :scope)
       and (cast(:type as memory_type) is null or m.type = :type)
       and (cast(:origin as memory_origin) is null or m.origin = :origin)

@@ -188,7 +188,7 @@ with place as (
                             then sketch <~> (select bits from drawn) end as distance
         from agent_memory_candidate
         where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-          and status = 'active'
+          and status = 'active' and length >= 0
         limit 4000
     ) as first
 ), ends as (
@@ -203,7 +203,7 @@ from (
                     then sketch <~> (select bits from drawn) end as distance
     from agent_memory_candidate
     where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-      and status = 'active'
+      and status = 'active' and length >= 0
 ) as each;
 
 -- name: cosines
@@ -261,7 +261,7 @@ with place as (
            + case when type = any(cast(:standing as memory_type[])) then :type else 0 end as score
     from agent_memory_candidate
     where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-      and status = 'active'
+      and status = 'active' and length >= 0
     order by score desc, id desc limit :limit
 ), best as (
     select m.*, score from first join agent_memory_candidate m using (id) where organization_id = :organization_id
