@@ -37,6 +37,7 @@ from north.db.embedded_folder import (
     try_lock,
 )
 from north.db.embedded_process import (
+    STOP_SECONDS,
     Postmaster,
     failure,
     find_postmaster,
@@ -90,6 +91,8 @@ class EmbeddedServer:
                 postmaster = find_postmaster(folder.postgres)
                 if postmaster is not None:  # after a crash, perhaps one that another process has launched
                     shut_down(folder, postmaster, self._process if postmaster.pid == self.pid else None)
+                elif self._process is not None:
+                    self._process.wait(STOP_SECONDS)  # it was dying a moment ago, which takes its memory a moment more
 
 
 def start(data_dir: Path) -> EmbeddedServer:
