@@ -50,7 +50,11 @@ async def client(server: NetDocumentsServer) -> AsyncIterator[NetDocuments]:
 
 
 class TestPatience:
-    @pytest.mark.parametrize("value", ["0", format_datetime(datetime.now(UTC) - timedelta(hours=1), usegmt=True)])
+    @pytest.mark.parametrize(
+        "value",
+        ["0", format_datetime(datetime.now(UTC) - timedelta(hours=1), usegmt=True)],
+        ids=["zero", "an hour ago"],
+    )
     async def test_asks_again_after_a_rate_limit(
         self, client: NetDocuments, server: NetDocumentsServer, value: str
     ) -> None:
@@ -63,7 +67,9 @@ class TestPatience:
         assert await client.account() == "ana"
 
     @pytest.mark.parametrize(
-        "value", ["11", "999999999999", format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)]
+        "value",
+        ["11", "999999999999", format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)],
+        ids=["seconds", "for ever", "in an hour"],
     )
     async def test_gives_up_at_once_when_the_wait_is_too_long(
         self, client: NetDocuments, server: NetDocumentsServer, value: str
