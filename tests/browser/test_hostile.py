@@ -74,6 +74,7 @@ async def test_hostile_memories_are_text_everywhere_and_run_nowhere(
     await page.locator(".memory-text").first.click()
     await expect(page.get_by_label("Text of this memory")).to_be_focused()
     await page.keyboard.press("Escape")
+    await expect(page.get_by_label("Text of this memory")).to_be_hidden()
     await page.get_by_role("link", name="History of: ").first.press("Enter")
     await expect(page.locator(".version-text")).to_contain_text("<script>", ignore_case=True)
     await page.get_by_role("button", name=re.compile("^Delete")).first.press("Enter")
