@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from psycopg import sql
 
 from north.access.firms import create_firm, hash_password, insert_user
 from north.assembly import Place, make_backend, opened
+from north.db.connect import Database
 from north.db.embedded import EmbeddedServer, embedded, read_credentials, server_url
 from north.db.migrate import ensure_database, migrate
 from north.memory.backend import Backend
@@ -69,6 +71,17 @@ def embedded_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedd
     given = os.environ.get(DATA_DIR_VARIABLE)
     with embedded(Path(given) if given else tmp_path_factory.mktemp("north") / "data folder") as server:
         yield server
+
+
+@asynccontextmanager
+async def open_pool(url: str, size: int = 1) -> AsyncIterator[Database]:
+    """A pool of a test's own; with its single connection, whatever a transaction leaves behind is met by the next."""
+    pool = Database(url, size=size)
+    await pool.open()
+    try:
+        yield pool
+    finally:
+        await pool.close()
 
 
 def database_maker(server: EmbeddedServer) -> Callable[[], TestDatabase]:

@@ -53,13 +53,13 @@ async def find_hash(database: Database, kind: Kind, hashed: bytes) -> Found | No
     return Found(rows[0]["firm_id"], rows[0]["user_id"], rows[0]["subject_id"]) if rows else None
 
 
-async def admit(database: Database, secret_key: bytes, kind: Kind, text: str) -> tuple[User, Found] | None:
-    """The user behind a secret, in one round trip.
+async def admit(database: Database, kind: Kind, hashed: bytes) -> tuple[User, Found] | None:
+    """The user behind a secret with this keyed hash, in one round trip.
 
     Returns:
         The user and what the secret leads to; None when it is unknown, revoked or expired, or they may not come in.
     """
-    rows = await database.admit(kind, key_hash(secret_key, kind, text))
+    rows = await database.admit(kind, hashed)
     if rows is None:
         return None
     key, user = rows

@@ -79,7 +79,7 @@ async def _open_session(backend: Backend, user: User) -> str:
 
 async def session_user(backend: Backend, secret: str) -> User | None:
     """The user whose session this is; None when it is unknown, ended or expired."""
-    admitted = await admit(backend.database, backend.secret_key, Kind.SESSION, secret)
+    admitted = await admit(backend.database, Kind.SESSION, key_hash(backend.secret_key, Kind.SESSION, secret))
     if admitted is None:
         return None
     user, _ = admitted

@@ -92,8 +92,11 @@ async def token_caller(backend: Backend, secret: str, origin: Origin) -> Caller:
     Raises:
         NotSignedIn: it is unknown, revoked or expired, or its lawyer may not come in any more.
     """
-    hashed = key_hash(backend.secret_key, Kind.TOKEN, secret)
-    admitted = await admit(backend.database, backend.secret_key, Kind.TOKEN, secret)
+    return await _token_caller(backend, secret, key_hash(backend.secret_key, Kind.TOKEN, secret), origin)
+
+
+async def _token_caller(backend: Backend, secret: str, hashed: bytes, origin: Origin) -> Caller:
+    admitted = await admit(backend.database, Kind.TOKEN, hashed)
     if admitted is None:
         _known.pop(hashed, None)
         raise NotSignedIn
@@ -122,7 +125,7 @@ async def recognised_caller(backend: Backend, secret: str, origin: Origin) -> As
     hashed = key_hash(backend.secret_key, Kind.TOKEN, secret)
     known = _whose(hashed)
     if known is None:
-        yield await token_caller(backend, secret, origin)
+        yield await _token_caller(backend, secret, hashed, origin)
         return
     _remember(hashed, known)
     backend.turns.remember(secret, known.organization_id)

@@ -135,7 +135,7 @@ async def rank_buckets(
     buckets = [own_bucket(caller), *([matter_bucket(caller, reference)] if reference else [])]
     async with backend.database.tenant(caller) as transaction:
         found = await _find(transaction, reference) if reference else None
-        await transaction.send("recall.keep_plan")
+        await transaction.send("tenant.keep_plan")
         answers = await ask(transaction, backend.sizes, buckets, question)
     place = await found.fetchone() if found else None
     if reference and place is None:

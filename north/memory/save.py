@@ -104,7 +104,7 @@ async def _save_once(
     backend: Backend, caller: Caller, drafts: Sequence[Draft], receipt: receipts.Receipt | None
 ) -> list[Outcome]:
     async with backend.database.tenant(caller) as transaction:
-        await transaction.send("recall.keep_plan")
+        await transaction.send("tenant.keep_plan")
         world = await _look(transaction, backend, caller, drafts, receipt, hints=True)
         if world.first_outcome is not None:
             return await receipts.replay(transaction, caller, world.first_outcome)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -35,13 +36,18 @@ async def test_a_revoked_token_is_refused_from_the_next_request_on(backend: Back
     assert [each.name for each in await list_tokens(backend, firm.a)] == ["Phone"]
 
 
+def disable(database: TestDatabase, user_id: UUID) -> None:
+    """Keep a lawyer out, as an administrator of the database would."""
+    with psycopg.connect(database.superuser_url) as connection:
+        connection.execute("update app_user set disabled_at = now() where id = %s", (user_id,))
+
+
 async def test_a_token_of_a_disabled_lawyer_is_refused(
     backend: Backend, firm: FirmOfTest, database: TestDatabase
 ) -> None:
     _, secret = await create_token(backend, firm.a, "Laptop")
     await token_caller(backend, secret, Origin.API)
-    with psycopg.connect(database.superuser_url) as connection:
-        connection.execute("update app_user set disabled_at = now() where id = %s", (firm.ana.id,))
+    disable(database, firm.ana.id)
     with pytest.raises(NotSignedIn):
         await token_caller(backend, secret, Origin.API)
 
@@ -97,8 +103,7 @@ class TestRecognised:
     ) -> None:
         _, secret = await create_token(backend, firm.a, "Laptop")
         await token_caller(backend, secret, Origin.API)
-        with psycopg.connect(database.superuser_url) as connection:
-            connection.execute("update app_user set disabled_at = now() where id = %s", (firm.ana.id,))
+        disable(database, firm.ana.id)
         with pytest.raises(NotSignedIn):
             async with recognised_caller(backend, secret, Origin.API):
                 if failure:

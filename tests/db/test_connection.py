@@ -8,18 +8,16 @@ from pathlib import Path
 import pytest
 from psycopg.errors import DivisionByZero
 
-from north.db.connect import Database, Transaction
+from north.db.connect import Transaction
 from north.model import new_id
-from tests.conftest import TestDatabase
+from tests.conftest import TestDatabase, open_pool
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="libpq's trace is for Linux here")
 
 
 async def said_by_the_client(database: TestDatabase, trace: Path, statement: str) -> list[str]:
     """The kinds of the client's messages in one transaction, in order."""
-    served = Database(database.application_url, size=1)
-    await served.open()
-    try:
+    async with open_pool(database.application_url) as served:
         with trace.open("w") as file:
             try:
                 async with served.bound(new_id(), new_id()) as transaction:
@@ -28,8 +26,6 @@ async def said_by_the_client(database: TestDatabase, trace: Path, statement: str
             finally:
                 async with served.connection() as connection:
                     connection.pgconn.untrace()
-    finally:
-        await served.close()
     lines = (line.split("\t") for line in trace.read_text().splitlines())
     return [kind for _, direction, _, kind, *_ in lines if direction == "F"]
 

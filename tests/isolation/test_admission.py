@@ -17,7 +17,7 @@ from north.db.connection import ImpatientConnection
 from north.errors import MemoryNotFound, NotSignedIn
 from north.model import Caller, Key, Origin
 from tests.access.stored import dump
-from tests.conftest import TestDatabase
+from tests.conftest import TestDatabase, open_pool
 from tests.isolation.rows import Owner, World, filled
 from tests.isolation.test_connections import nobody_sees_anything, owners_seen, sees_only_their_own
 
@@ -42,10 +42,8 @@ def world(make_database: Callable[[], TestDatabase]) -> World:
 @pytest.fixture
 async def database(world: World) -> AsyncIterator[Database]:
     """North's pool with a single connection, so that whatever a transaction leaves behind is met by the next."""
-    database = Database(world.database.application_url, size=1)
-    await database.open()
-    yield database
-    await database.close()
+    async with open_pool(world.database.application_url) as database:
+        yield database
 
 
 def caller_of(who: Owner, *, key_of: Owner | None = None, kind: str = KIND) -> Caller:

@@ -11,7 +11,7 @@ from north.db.canary import check_isolation
 from north.db.connect import Database
 from north.errors import IsolationBroken
 from north.model import new_id
-from tests.conftest import TestDatabase
+from tests.conftest import TestDatabase, open_pool
 from tests.isolation.rows import OWNED_TABLES, TABLES, World, filled, insert, owner_column, renewed, rows_of, shared_row
 
 FIRM_WALL = "organization_id = north_organization()"
@@ -42,10 +42,8 @@ def world(make_database: Callable[[], TestDatabase]) -> World:
 
 @pytest.fixture(scope="module")
 async def served(world: World) -> AsyncIterator[Database]:
-    database = Database(world.database.application_url, size=1)
-    await database.open()
-    yield database
-    await database.close()
+    async with open_pool(world.database.application_url) as database:
+        yield database
 
 
 async def verdict(world: World, served: Database, break_it: str, mend_it: str) -> str:

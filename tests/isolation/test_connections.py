@@ -12,7 +12,7 @@ from psycopg_pool import ConnectionPool
 
 from north.db.connect import Database, LostRace, Transaction
 from north.errors import DatabaseUnavailable
-from tests.conftest import TestDatabase
+from tests.conftest import TestDatabase, open_pool
 from tests.isolation.rows import OWNED_TABLES, TABLES, Owner, World, bind, filled, owner_column
 
 FIRMS_SEEN = b"select organization_id from organization"
@@ -28,10 +28,8 @@ def world(make_database: Callable[[], TestDatabase]) -> World:
 @pytest.fixture
 async def one_connection(world: World) -> AsyncIterator[Database]:
     """North's pool with a single connection, so that everybody shares it."""
-    database = Database(world.database.application_url, size=1)
-    await database.open()
-    yield database
-    await database.close()
+    async with open_pool(world.database.application_url) as database:
+        yield database
 
 
 async def owners_seen(transaction: Transaction) -> set[UUID]:

@@ -24,7 +24,7 @@ from north.errors import NotSignedIn
 from north.model import Caller, Key, Origin
 from north.settings import Settings
 from scripts.install_pgbouncer import pgbouncer
-from tests.conftest import TestDatabase, make_firm
+from tests.conftest import TestDatabase, make_firm, open_pool
 from tests.isolation.pooler import pooled
 from tests.isolation.rows import OWNED_TABLES, TABLES, Owner, World, filled, owner_column
 
@@ -53,10 +53,8 @@ def world(direct: World, embedded_server: EmbeddedServer) -> Iterator[World]:
 @pytest.fixture
 async def database(world: World) -> AsyncIterator[Database]:
     """North's own pool, of many connections to the pooler's one."""
-    database = Database(world.database.application_url, size=AT_ONCE)
-    await database.open()
-    yield database
-    await database.close()
+    async with open_pool(world.database.application_url, AT_ONCE) as database:
+        yield database
 
 
 async def owners(database: Database, who: Owner, pause: float) -> set[UUID]:

@@ -6,8 +6,7 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 from uuid import UUID
@@ -16,14 +15,14 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from north.db.connect import Database, Transaction
+from north.db.connect import Transaction
 from north.db.statements import statement
 from north.memory import similar
 from north.memory.backend import Backend
 from north.memory.save import save
 from north.memory.terms import query_terms, terms
 from north.model import AlreadyKnown, Caller, Draft, Origin, Outcome, Saved, new_id
-from tests.conftest import FirmOfTest, TestDatabase
+from tests.conftest import FirmOfTest, TestDatabase, open_pool
 from tests.memory.remembering import of_firm, on_matter, personal, remember
 
 WORDS = ["alder", "birch", "cedar", "dogwood", "elm", "fir", "gorse", "hazel", "ivy", "juniper", "larch", "maple"]
@@ -147,21 +146,11 @@ async def test_cost_the_same_in_a_bucket_of_any_size(
             connection.execute(FILL, of_lawyer)
             if analyzed:
                 connection.execute("vacuum analyze memory_term")
-        async with running(fresh_database) as database, database.tenant(caller) as transaction:
+        async with open_pool(fresh_database.application_url) as database, database.tenant(caller) as transaction:
             scans = await explained(transaction, caller, personal(" ".join(f"word{n}" for n in range(1, 13))))
         assert scans[0]["Index Name"] == "memory_term_pkey" and scans[0]["Node Type"] == "Index Only Scan"
         read.append(sum(rows_read(scan) for scan in scans))
     assert max(read) <= similar.POSTINGS + similar.CHECKED * 12
-
-
-@asynccontextmanager
-async def running(database: TestDatabase) -> AsyncIterator[Database]:
-    serving = Database(database.application_url, size=1)
-    await serving.open()
-    try:
-        yield serving
-    finally:
-        await serving.close()
 
 
 async def explained(transaction: Transaction, caller: Caller, draft: Draft) -> list[dict[str, Any]]:
@@ -174,7 +163,7 @@ async def explained(transaction: Transaction, caller: Caller, draft: Draft) -> l
         return f"${names.index(found[1]) + 1}"
 
     text = re.sub(r"%\((\w+)\)s", numbered, statement("memory.similar"))
-    await transaction.send("recall.keep_plan")
+    await transaction.send("tenant.keep_plan")
     await transaction.connection.execute(f"prepare hints as {text}".encode())
     values = sql.SQL(", ").join(sql.Literal(given[name]) for name in names)
     explain = sql.SQL("explain (analyze, timing off, format json) execute hints ({})").format(values)

@@ -12,7 +12,6 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from north.db.connect import Database
 from north.db.statements import QUERIES
 from north.memory import recall as recalling
 from north.memory.backend import Backend
@@ -20,7 +19,7 @@ from north.memory.edit import edit, history
 from north.memory.listing import MemoryFilter, get_memory, list_memories
 from north.memory.recall import briefing, note_uses, recall
 from north.model import Caller, Scope
-from tests.conftest import FirmOfTest, TestDatabase
+from tests.conftest import FirmOfTest, TestDatabase, open_pool
 from tests.memory.remembering import of_firm, on_matter, personal, remember, stored
 
 note_uses_once = inspect.unwrap(recalling._note_uses)
@@ -146,12 +145,10 @@ class TestAtOnce:
         memory = await remember(backend, firm.a, on_matter("The client is a Delaware LLC."))
         await recall(backend, firm.a, "Delaware", "HV-1001")
         monkeypatch.setattr("north.db.connection.LOCK_SECONDS", 0.2)
-        impatient = Database(database.application_url, size=1)
-        await impatient.open()
-        with psycopg.connect(database.superuser_url) as hanging:
-            hanging.execute("select from memory_use_total where memory_id = %s for update", (memory.id,))
-            found = await recall(replace(backend, database=impatient), firm.b, "Delaware", "HV-1001")
-        await impatient.close()
+        async with open_pool(database.application_url) as impatient:
+            with psycopg.connect(database.superuser_url) as hanging:
+                hanging.execute("select from memory_use_total where memory_id = %s for update", (memory.id,))
+                found = await recall(replace(backend, database=impatient), firm.b, "Delaware", "HV-1001")
         assert [hit.memory.id for hit in found.matter] == [memory.id]
         assert totals(database, firm.a) == logged(database, firm.a) == {memory.id: 1}
 

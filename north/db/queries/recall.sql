@@ -1,7 +1,3 @@
--- name: keep_plan!
--- The best plan is the same whatever is asked. Left to itself, the server plans anew each time, at half a recall's cost.
-set local plan_cache_mode = force_generic_plan;
-
 -- name: bucket
 -- The best memories of a bucket of up to some thousand for a question, with their scores: of a lawyer's own (`bucket` is
 -- given), or of a matter's, by its number or id. `north.memory.ranking` says what the terms of the score are and what each
@@ -181,16 +177,15 @@ with place as (
         where organization_id = :organization_id and (number = :matter or id = :matter_id))) as id
 ), drawn as (
     select binary_quantize(cast(:vector as halfvec)) as bits
+), live as not materialized (
+    select id, length, case when bit_length(sketch) = (select bit_length(bits) from drawn)
+                            then sketch <~> (select bits from drawn) end as distance
+    from agent_memory_candidate
+    where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+      and status = 'active' and length >= 0
 ), sample as (
     select avg(length) as mean, percentile_disc(array[:nearest, 1 - :farthest]) within group (order by distance) as ends
-    from (
-        select length, case when bit_length(sketch) = (select bit_length(bits) from drawn)
-                            then sketch <~> (select bits from drawn) end as distance
-        from agent_memory_candidate
-        where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-          and status = 'active' and length >= 0
-        limit 4000
-    ) as first
+    from (select * from live limit 4000) as first
 ), ends as (
     select ends[1] as near, (ends[1] + ends[2]) / 2 as middle, (ends[2] - ends[1]) / 2 as reach from sample
 )
@@ -198,13 +193,7 @@ select count(*)::float8 as documents, (select greatest(mean, 1) from sample)::fl
        (select near from ends) as near,
        string_agg(uuid_send(id) || int4send(distance::int4), '')
            filter (where abs(distance - (select middle from ends)) >= (select reach from ends)) as found
-from (
-    select id, case when bit_length(sketch) = (select bit_length(bits) from drawn)
-                    then sketch <~> (select bits from drawn) end as distance
-    from agent_memory_candidate
-    where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-      and status = 'active' and length >= 0
-) as each;
+from live;
 
 -- name: cosines
 -- Some memories, compared in full.
