@@ -19,7 +19,7 @@ import psycopg
 
 from benchmarks.latency.firm import PER_SOURCE
 from benchmarks.latency.texts import Slots, memory, slots, varied
-from north.connectors.embeddings import Vector, vector_text
+from north.connectors.embeddings import Vector
 from north.memory.backend import Backend
 from north.memory.terms import terms
 from north.memory.text import content_key
@@ -66,6 +66,11 @@ class Pool:
     def _near(self, at: int) -> str:
         vector = self._vectors[at] + self._noise.normal(0, NOISE, self._vectors.shape[1])
         return vector_text((vector / np.linalg.norm(vector)).astype(np.float32))
+
+
+def vector_text(vector: Vector) -> str:
+    """A vector as a COPY reads it, such as `[0.1234,-0.05678]`, with the eleven bits of each number that are kept."""
+    return ("[" + ",".join(["%.4g"] * len(vector)) + "]") % tuple(vector.tolist())
 
 
 async def make_pool(backend: Backend, seed: int) -> Pool:

@@ -104,14 +104,6 @@ def make_embedder(name: str) -> Embedder:
     return RemoteEmbedder(name)
 
 
-def vector_text(vector: Vector) -> str:
-    """A vector as pgvector reads it, such as `[0.1234,-0.05678]`.
-
-    Four significant digits, because `halfvec` keeps eleven bits of each number.
-    """
-    return ("[" + ",".join(["%.4g"] * len(vector)) + "]") % tuple(vector.tolist())
-
-
 def readable(text: str) -> str:
     """The part of a text that is looked at, with half surrogate pairs, which no tokenizer takes, replaced."""
     return text[:LONGEST_TEXT].encode("utf-8", "replace").decode()

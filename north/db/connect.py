@@ -191,23 +191,27 @@ class Database:
                 raise
             raise failure from error
 
-    def tenant(self, caller: Caller) -> AbstractAsyncContextManager[Transaction]:
+    def tenant(self, caller: Caller, *, keep_plans: bool = False) -> AbstractAsyncContextManager[Transaction]:
         """A transaction of a caller, `bound` to their firm and to them.
 
         The key of a caller who has one is checked in the same round trip, before the caller's own statements. When it
         does not lead to them, or they may not come in, the server runs none of those.
+
+        Args:
+            caller: whose it is.
+            keep_plans: as for `bound`.
 
         Raises:
             NotSignedIn: the caller's key does not admit them; nothing was read or written.
             DatabaseUnavailable, DatabaseBusy, LostRace, OutcomeUnknown: as `bound` does.
         """
         if caller.key is None:
-            return self.bound(caller.organization_id, caller.user_id)
-        return self._admitting(caller, caller.key)
+            return self.bound(caller.organization_id, caller.user_id, keep_plans=keep_plans)
+        return self._admitting(caller, caller.key, keep_plans)
 
     @asynccontextmanager
-    async def _admitting(self, caller: Caller, key: Key) -> AsyncIterator[Transaction]:
-        async with self.bound(caller.organization_id, caller.user_id) as transaction:
+    async def _admitting(self, caller: Caller, key: Key, keep_plans: bool) -> AsyncIterator[Transaction]:
+        async with self.bound(caller.organization_id, caller.user_id, keep_plans=keep_plans) as transaction:
             admission = await transaction.send("tenant.admit", kind=key.kind, key_hash=key.key_hash, nobody=NOBODY)
             try:
                 yield transaction
@@ -221,11 +225,19 @@ class Database:
         key.admitted = True
 
     @asynccontextmanager
-    async def bound(self, organization_id: UUID | None, user_id: UUID | None) -> AsyncIterator[Transaction]:
+    async def bound(
+        self, organization_id: UUID | None, user_id: UUID | None, *, keep_plans: bool = False
+    ) -> AsyncIterator[Transaction]:
         """A transaction bound to a firm and a lawyer: BEGIN, bind, the caller's statements, COMMIT, pipelined.
 
         A block that only queues statements costs one round trip, at its end. One that may lose a race stands in a
         function that is `retried`.
+
+        Args:
+            organization_id: the firm.
+            user_id: the lawyer.
+            keep_plans: whether the plans of its statements are kept whatever they are asked. That suits a statement
+                whose best plan is always the same, where the server may keep plans at all.
 
         Raises:
             OutcomeUnknown: the connection broke while it committed what it had written.
@@ -238,7 +250,7 @@ class Database:
             async with self.connection() as connection, connection.pipeline():
                 transaction = Transaction(connection, organization_id, user_id)
                 await transaction.send("tenant.begin")
-                await transaction.send("tenant.bind")
+                await transaction.send("tenant.bind_keeping_plans" if keep_plans else "tenant.bind")
                 yield transaction
                 committing = transaction.has_written
                 await transaction.send("tenant.commit")

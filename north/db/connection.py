@@ -20,6 +20,7 @@ from psycopg.rows import dict_row
 
 from north.db.races import LostRace
 from north.db.statements import statement
+from north.db.vectors import send_arrays_as_vectors
 from north.errors import (
     DatabaseBusy,
     DatabaseFull,
@@ -31,6 +32,8 @@ from north.errors import (
 )
 
 Result = TypeVar("Result")
+
+send_arrays_as_vectors()
 
 CONNECT_SECONDS = 5
 """How long making a connection may take."""

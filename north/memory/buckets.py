@@ -9,6 +9,7 @@ from uuid import UUID
 
 from psycopg import AsyncCursor
 
+from north.connectors.embeddings import Vector
 from north.db.connect import Row, Transaction
 from north.memory.matters import id_in
 from north.memory.ranking import RECENCY_HALF_LIFE_DAYS, STANDING_TYPES, Weights
@@ -24,7 +25,7 @@ class Question:
     """What is asked, as the scoring reads it; without terms and vector, recency and type alone decide."""
 
     terms: Sequence[str]
-    vector: str | None
+    vector: Vector | None
     model: str
     weights: Weights
     limit: int
@@ -47,7 +48,7 @@ class Question:
         }
 
 
-def make_question(query: str, vector: str | None, model: str, weights: Weights, limit: int) -> Question:
+def make_question(query: str, vector: Vector | None, model: str, weights: Weights, limit: int) -> Question:
     """The question that a query is."""
     return Question(query_terms(query), vector, model, weights, limit)
 

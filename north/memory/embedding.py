@@ -11,7 +11,7 @@ from uuid import UUID
 
 import structlog
 
-from north.connectors.embeddings import Embedder, vector_text
+from north.connectors.embeddings import Embedder, Vector
 from north.db.connect import Database, Row
 from north.db.races import retried
 from north.errors import DatabaseUnavailable, EmbedderUnavailable
@@ -105,10 +105,10 @@ class Backlog:
         for item in items:
             by_lawyer[item.organization_id, item.user_id].append(item)
         vectors = await self._embedder.embed([item.content for item in items])
-        texts = {item.memory_id: vector_text(vector) for item, vector in zip(items, vectors, strict=True)}
+        made = {item.memory_id: vector for item, vector in zip(items, vectors, strict=True)}
         for (organization_id, user_id), own in by_lawyer.items():
-            own_texts = {item.memory_id: texts[item.memory_id] for item in own}
-            await _store(self._database, organization_id, user_id, own_texts, self._embedder.name)
+            own_vectors = {item.memory_id: made[item.memory_id] for item in own}
+            await _store(self._database, organization_id, user_id, own_vectors, self._embedder.name)
 
 
 async def embed_stored(
@@ -141,8 +141,8 @@ async def embed_stored(
         if not rows:
             return count
         vectors = await embedder.embed([row["content"] for row in rows])
-        texts = {row["id"]: vector_text(vector) for row, vector in zip(rows, vectors, strict=True)}
-        await _store(database, organization_id, user_id, texts, embedder.name)
+        made = {row["id"]: vector for row, vector in zip(rows, vectors, strict=True)}
+        await _store(database, organization_id, user_id, made, embedder.name)
         count += len(rows)
 
 
@@ -156,11 +156,11 @@ async def _to_embed(
 
 @retried
 async def _store(
-    database: Database, organization_id: UUID, user_id: UUID, texts: Mapping[UUID, str], model: str
+    database: Database, organization_id: UUID, user_id: UUID, vectors: Mapping[UUID, Vector], model: str
 ) -> None:
-    """Store vectors, as Postgres reads them, by the ids of their memories."""
+    """Store vectors by the ids of their memories."""
     async with database.bound(organization_id, user_id) as transaction:
-        for memory_id in sorted(texts):  # in one order, so that two who store the same do not wait in a circle
+        for memory_id in sorted(vectors):  # in one order, so that two who store the same do not wait in a circle
             await transaction.send(
-                "memory.set_embedding", memory_id=memory_id, vector=texts[memory_id], embedding_model=model
+                "memory.set_embedding", memory_id=memory_id, vector=vectors[memory_id], embedding_model=model
             )

@@ -15,7 +15,7 @@ from uuid import UUID
 import structlog
 from psycopg import AsyncCursor
 
-from north.connectors.embeddings import vector_text
+from north.connectors.embeddings import Vector
 from north.db.connect import Row, Transaction
 from north.db.races import retried
 from north.errors import DatabaseBusy, DatabaseReadOnly, EmbedderUnavailable, InvalidInput, MatterNotFound
@@ -133,9 +133,8 @@ async def rank_buckets(
     )
     question = make_question(query, vector, backend.embedder.name, weights, limit)
     buckets = [own_bucket(caller), *([matter_bucket(caller, reference)] if reference else [])]
-    async with backend.database.tenant(caller) as transaction:
+    async with backend.database.tenant(caller, keep_plans=True) as transaction:
         found = await _find(transaction, reference) if reference else None
-        await transaction.send("tenant.keep_plan")
         answers = await ask(transaction, backend.sizes, buckets, question)
     place = await found.fetchone() if found else None
     if reference and place is None:
@@ -152,8 +151,8 @@ async def _find(transaction: Transaction, reference: str) -> AsyncCursor[Row]:
     return await transaction.send("matters.find", matter=reference, matter_id=id_in(reference))
 
 
-async def query_vector(backend: Backend, query: str) -> str | None:
-    """The vector of a query as Postgres reads it; None without an embedder, or while it is away."""
+async def query_vector(backend: Backend, query: str) -> Vector | None:
+    """The vector of a query; None without an embedder, or while it is away."""
     if not backend.embedder.available or not query.strip():
         return None
     try:
@@ -161,7 +160,7 @@ async def query_vector(backend: Backend, query: str) -> str | None:
     except EmbedderUnavailable as error:
         log.warning("recall_by_words_alone", code=error.code)
         return None
-    return vector_text(vector)
+    return vector
 
 
 def _recalled(row: Row, place: Row | None, caller: Caller) -> Recalled:

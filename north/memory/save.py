@@ -103,8 +103,7 @@ def checked(draft: Draft) -> Draft:
 async def _save_once(
     backend: Backend, caller: Caller, drafts: Sequence[Draft], receipt: receipts.Receipt | None
 ) -> list[Outcome]:
-    async with backend.database.tenant(caller) as transaction:
-        await transaction.send("tenant.keep_plan")
+    async with backend.database.tenant(caller, keep_plans=True) as transaction:
         world = await _look(transaction, backend, caller, drafts, receipt, hints=True)
         if world.first_outcome is not None:
             return await receipts.replay(transaction, caller, world.first_outcome)

@@ -27,7 +27,7 @@ SATURATION, LENGTH_SHARE = 0.9, 0.4
 """BM25's k1 and b, as in `recall.sql`: they suit short texts."""
 NEIGHBOURS_EACH_WAY = 2
 MORE = 50
-"""How many more than asked for may be among the best once recency and type are added, as in `recall.sql`."""
+"""How many more than asked for are looked at once recency and type are added, at most, as in `recall.sql`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,13 @@ def most_related(compared: Row, postings: Sequence[Row], weights: Weights, limit
     ids, sources, cosines = ids_in(compared["ids"]), ids_in(compared["sources"]), floats_in(compared["cosines"])
     said = words(ids, compared, postings)
     fits = weights.words * shares(said) + weights.meaning * spread(cosines, cosines)
-    return likely(ids, fits + weights.neighbours * _lent(sources, fits), cosines, limit)
+    return likely(ids, fits + weights.neighbours * _lent(sources, fits), cosines, weights, limit)
 
 
-def likely(ids: Ids, scores: Floats, cosines: Floats, limit: int) -> Likely:
-    """Those with the highest scores, somewhat more than `limit`."""
+def likely(ids: Ids, scores: Floats, cosines: Floats, weights: Weights, limit: int) -> Likely:
+    """Those with the highest scores: `limit` of them, and some more that recency and type can still lift among them."""
     best = first(scores, limit + MORE, ids)
+    best = best[scores[best] >= scores[best[:limit]].min(initial=np.inf) - weights.recency - weights.type]
     known = [None if np.isnan(cosine) else cosine for cosine in cosines[best].tolist()]
     return Likely(uuid_array(ids[best]), scores[best].tolist(), known)
 

@@ -102,6 +102,7 @@ class SecondPass:
             np.concatenate((ids[best], neighbours)),
             np.concatenate(scores),
             np.concatenate((cosines[best], of_neighbours)),
+            weights,
             limit,
         )
 
@@ -121,8 +122,8 @@ class SecondPass:
         return await (await self.transaction.send_for_bytes(name, **{**self.parameters, **parameters})).fetchall()
 
 
-def _each_once(ids: Ids, scores: Floats, cosines: Floats, limit: int) -> Likely:
+def _each_once(ids: Ids, scores: Floats, cosines: Floats, weights: Weights, limit: int) -> Likely:
     """The likely ones. A memory that stands beside several has several scores: the highest is its own."""
     order = np.argsort(-scores)
     _, at = np.unique(ids["low"][order], return_index=True)
-    return likely(ids[order[at]], scores[order[at]], cosines[order[at]], limit)
+    return likely(ids[order[at]], scores[order[at]], cosines[order[at]], weights, limit)

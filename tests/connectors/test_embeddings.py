@@ -16,7 +16,6 @@ from north.connectors.embeddings import (
     LocalEmbedder,
     Vector,
     make_embedder,
-    vector_text,
 )
 from north.errors import EmbedderUnavailable, Misconfigured
 
@@ -232,16 +231,3 @@ class TestMakeEmbedder:
     def test_says_which_package_a_provider_lacks(self) -> None:
         with pytest.raises(Misconfigured, match="install"):
             make_embedder("voyageai:voyage-law-2")
-
-
-class TestVectorText:
-    async def test_reads_back_as_the_same_halfvec(self, local: Embedder) -> None:
-        (vector,) = await local.embed([ANSWER])
-        text = vector_text(vector)
-        read = np.array(text.strip("[]").split(","), dtype=np.float32).astype(np.float16).astype(np.float32)
-        assert read @ vector / np.linalg.norm(read) > 0.99999
-        assert len(text) < 10 * minilm.DIMENSIONS
-
-    def test_is_what_pgvector_reads(self) -> None:
-        vector = np.array([1, -0.25, 0, 0.000012345, 0.333333], dtype=np.float32)
-        assert vector_text(vector) == "[1,-0.25,0,1.234e-05,0.3333]"

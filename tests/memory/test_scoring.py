@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+import numpy as np
 import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from north.connectors.embeddings import Vector
 from north.db.connect import Row
 from north.memory import scoring
 from north.memory.backend import Backend
@@ -42,8 +43,8 @@ class Known:
     numbers: tuple[int, int]
 
 
-def vector_of(numbers: tuple[int, int], length: int) -> str:
-    return str([numbers[place % 2] for place in range(length)])
+def vector_of(numbers: tuple[int, int], length: int) -> Vector:
+    return np.resize(np.array(numbers, np.float32), length)
 
 
 numbers = st.tuples(st.integers(-2, 2), st.integers(1, 2))
@@ -64,7 +65,7 @@ def bucket_of(size: int) -> st.SearchStrategy[list[Known]]:
 
 def learn(database: TestDatabase, ids: Sequence[UUID], memories: Sequence[Known], question: Question) -> None:
     """Give memories other sources and vectors; those of the question's model are as long as the question's."""
-    length = len(json.loads(question.vector)) if question.vector else 4
+    length = 4 if question.vector is None else len(question.vector)
     rows = [
         (
             each.source,

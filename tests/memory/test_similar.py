@@ -163,7 +163,7 @@ async def explained(transaction: Transaction, caller: Caller, draft: Draft) -> l
         return f"${names.index(found[1]) + 1}"
 
     text = re.sub(r"%\((\w+)\)s", numbered, statement("memory.similar"))
-    await transaction.send("tenant.keep_plan")
+    await transaction.connection.execute(b"set local plan_cache_mode = force_generic_plan")
     await transaction.connection.execute(f"prepare hints as {text}".encode())
     values = sql.SQL(", ").join(sql.Literal(given[name]) for name in names)
     explain = sql.SQL("explain (analyze, timing off, format json) execute hints ({})").format(values)

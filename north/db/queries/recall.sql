@@ -5,9 +5,8 @@
 -- Relevance Framework" (2009), with k1 = 0.9 and b = 0.4, which suit short texts, and the idf that cannot be negative
 -- (Lucene's). `north.memory.scoring` has the same formulas, for larger buckets.
 --
--- Neighbours are looked at where they can matter: a row's score is at most (1 + neighbours) times the greater of its own
--- relation (`fit`) and its neighbours', plus recency and type. `bar` is the relation below which nothing of that reaches
--- the score that the best are known to have. A wide vector is read from its row, since no index can hold it.
+-- A wide vector is read from its row, since no index can hold it. Of the likely, those are read that recency and type can
+-- still lift among the best.
 with place as (
     select coalesce(:bucket, (
         select id from matter
@@ -36,46 +35,29 @@ with place as (
                * tf * 1.9 / (tf + 0.9 * (0.6 + 0.4 * length / (select mean from span)))) as bm25
     from posting
     group by id
-), near as (
+), near as materialized (
     select id, source, cosine,
            :words * coalesce(bm25 / (select max(bm25) from said), 0)
            -- A memory without a vector is neither near nor far.
            + :meaning * coalesce((cosine - (select low from span)) / (select width from span), 0.5) as fit
     from live left join said using (id)
-), first as (
-    select id, source, fit from near order by fit desc limit :limit
-), bar as (
-    select case when count(*) < :limit then '-infinity' else
-           (min(fit + :neighbours * :meaning
-                * coalesce((beside - (select low from span)) / (select width from span), 0))
-            - :recency - :type) / (1 + :neighbours) - 1e-9 end as fit
-    from first cross join lateral (
-        select max(- (embedding <#> :vector)) filter (where embedding_model = :model) as beside
-        from ((select embedding_model, embedding from agent_memory_candidate
-               where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-                 and status = 'active' and not wide and source = first.source and id < first.id
-               order by id desc limit 2)
-              union all
-              (select embedding_model, embedding from agent_memory_candidate
-               where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-                 and status = 'active' and not wide and source = first.source and id > first.id
-               order by id limit 2)) as two) as known
 ), placed as (
     select id, cosine, fit + :neighbours * coalesce(greatest(
                lag(fit, 2) over turns, lag(fit) over turns,
                lead(fit) over turns, lead(fit, 2) over turns), 0) as score
     from near
-    where source in (select source from near where fit >= (select fit from bar))
     window turns as (partition by source order by id)
 ), likely as (
     select id, cosine, score from placed order by score desc, id desc limit :limit + 50
+), bound as (
+    select min(score) - :recency - :type as least from (select score from likely order by score desc limit :limit) as first
 ), best as (
     select m.*, cosine, score
            -- Within bounds, since a time that is far off must not end in an overflow.
            + :recency * power(0.5, least(greatest(date_part('epoch', now() - created_at) / 86400 / :half_life, 0), 100))
            + case when type = any(cast(:standing as memory_type[])) then :type else 0 end as score
     from likely join agent_memory_candidate m using (id)
-    where organization_id = :organization_id
+    where organization_id = :organization_id and score >= (select least from bound)
     order by score desc, id desc limit :limit
 )
 select (select documents from span) as documents, score, cosine, best.id, content, type, scope, confidence, origin,

@@ -8,6 +8,11 @@ commit;
 -- name: bind
 select north_bind(:organization_id, :user_id);
 
+-- name: bind_keeping_plans
+-- For recalls and saves, whose best plan is the same whatever is asked. Left to itself, the server plans anew each time,
+-- at half a recall's cost.
+select north_bind(:organization_id, :user_id), set_config('plan_cache_mode', 'force_generic_plan', true);
+
 -- name: admit
 -- Fails, and with it the transaction and all that follows in it, unless the key leads to whom the transaction is bound
 -- to, and they may come in: `nobody` is no uuid.
@@ -18,11 +23,6 @@ select cast(coalesce((
       and k.firm_id = :organization_id and k.user_id = :user_id
       and u.organization_id = north_organization() and u.id = north_user() and u.disabled_at is null
 ), :nobody) as uuid) as user_id;
-
--- name: keep_plan!
--- For recalls and saves, whose best plan is the same whatever is asked. Left to itself, the server plans anew each time,
--- at half a recall's cost.
-set local plan_cache_mode = force_generic_plan;
 
 -- name: alive
 select 1 as alive;
