@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import random
 import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Hashable, Mapping, MutableMapping
@@ -30,7 +31,8 @@ COUNTED_SECONDS = 1.0
 """For how long a request holds its turn. What takes longer waits for others, as chats do for a model and uploads for
 their sender; those must not keep a firm's short requests waiting."""
 REFUSED_AFTER_SECONDS = 0.5
-"""When a refusal is answered: a client that asks again at once would otherwise be refused a thousand times a second."""
+"""When a refusal is answered, give or take half of it: clients that ask again at once would otherwise be refused a
+thousand times a second, and those that were refused together would come again together."""
 MOST_REFUSALS = 256
 """How many refusals of one firm are held back so; more are answered at once."""
 RETRY_SECONDS = 1
@@ -127,7 +129,7 @@ class Turns:
         if line.refusals < MOST_REFUSALS:
             line.refusals += 1
             try:
-                await asyncio.sleep(REFUSED_AFTER_SECONDS)
+                await asyncio.sleep(REFUSED_AFTER_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
             finally:
                 line.refusals -= 1
                 self._forget(whose, line)
