@@ -29,9 +29,9 @@ OPENING_SECONDS = 5.0
 class Pace:
     """How often a worker does what it does, in seconds."""
 
-    polling: float = 1.5
-    heartbeat: float = 1.5
-    stalled: float = 6.0
+    polling: float = 1.0
+    heartbeat: float = 1.0
+    stalled: float = 4.5
     """A worker that was not heard of for so long is lost, and its jobs run again elsewhere: with the other two, within
     ten seconds."""
     grace: float = 20.0

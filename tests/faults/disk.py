@@ -1,4 +1,4 @@
-"""A disk of a few megabytes, on which a part of a database can be put."""
+"""A disk of a few megabytes, on which a part of a database can be put, or its write-ahead log."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,8 @@ from north.db.embedded import EmbeddedServer
 from tests.conftest import TestDatabase
 
 SIZE = "16m"
+LOG_SIZE = "96m"
+"""Six files of the log; a new database has one or two."""
 
 
 @dataclass
@@ -57,20 +59,54 @@ class SmallDisk:
             connection.execute(statement)
 
 
+@dataclass
+class SmallLog:
+    """The write-ahead log of a Postgres, alone on the disk."""
+
+    folder: Path
+
+    def fill(self) -> None:
+        """Leave no room for another file of the log; the present one has some left."""
+        with (self.folder / "filler").open("wb") as filler, suppress(OSError):
+            while True:
+                filler.write(bytes(1_000_000))
+                filler.flush()
+
+    def empty(self) -> None:
+        """Make room."""
+        (self.folder / "filler").unlink()
+
+
 def small_disk(server: EmbeddedServer) -> Iterator[SmallDisk]:
     """Mount it, where this machine lets us; otherwise the test is skipped."""
-    with tempfile.TemporaryDirectory(prefix="north-disk-") as folder:
+    with tempfile.TemporaryDirectory(prefix="north-disk-") as folder, mounted(Path(folder), SIZE):
         Path(folder).chmod(0o755)  # the server may run as another user
-        yield from _mounted(server, Path(folder))
+        yield from _tablespace(server, Path(folder))
 
 
-def _mounted(server: EmbeddedServer, place: Path) -> Iterator[SmallDisk]:
+@contextmanager
+def small_log(data_dir: Path) -> Iterator[SmallLog]:
+    """Put the log of a Postgres that does not run on the disk, for the block."""
+    log, owner = data_dir / "postgres" / "pg_wal", (data_dir / "postgres").stat()
+    with tempfile.TemporaryDirectory(prefix="north-log-") as aside:
+        shutil.copytree(log, aside, dirs_exist_ok=True)
+        with mounted(log, LOG_SIZE):
+            shutil.copytree(aside, log, dirs_exist_ok=True)
+            for path in (log, *log.rglob("*")):
+                shutil.chown(path, owner.st_uid, owner.st_gid)
+            log.chmod(0o700)
+            yield SmallLog(log)
+
+
+@contextmanager
+def mounted(place: Path, size: str) -> Iterator[None]:
+    """A disk at `place`, where this machine lets us mount one; otherwise the test is skipped."""
     mount = shutil.which("mount")
-    command = [str(mount), "-t", "tmpfs", "-o", f"size={SIZE}", "north-small-disk", str(place)]
+    command = [str(mount), "-t", "tmpfs", "-o", f"size={size}", "north-small-disk", str(place)]
     if sys.platform != "linux" or mount is None or subprocess.run(command, capture_output=True).returncode != 0:
         pytest.skip("needs a machine on which a small disk can be mounted")
     try:
-        yield from _tablespace(server, place)
+        yield
     finally:
         subprocess.run(["umount", "--lazy", str(place)], check=True)
 
