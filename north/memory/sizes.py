@@ -37,8 +37,9 @@ class Sizes:
         self._known: OrderedDict[Hashable, Size] = OrderedDict()
 
     def of(self, bucket: Hashable) -> Size:
-        """What is known of a bucket; of one that was not seen before, that it is small."""
-        return self._known.get(bucket, Size(0))
+        """What is known of a bucket. One that was not seen before may be of any size: what suits a middling one costs a
+        small one a round trip, and a large one some more time."""
+        return self._known.get(bucket, Size(SMALL + 1))
 
     def note(self, bucket: Hashable, documents: float) -> None:
         """Remember what a statement said of a bucket."""

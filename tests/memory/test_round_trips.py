@@ -89,6 +89,9 @@ async def test_recall_waits_once_for_both_buckets_and_once_to_note_the_use(
     async with wired(database) as (wire, served):
         slow = replace(backend, database=served)
         wire.round_trips = 0
+        await rank_buckets(slow, firm.a, "the client's form", "HV-1001", 12)
+        assert wire.round_trips == 2, "how large the buckets are is not known yet"
+        wire.round_trips = 0
         found = await rank_buckets(slow, firm.a, "the client's form", "HV-1001", 12)
         assert len(found.memories) == 2
         assert wire.round_trips == 1
