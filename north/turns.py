@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from north.after_reply import replying
 from north.errors import TooManyRequests
 
 AT_ONCE = 4
@@ -173,7 +174,8 @@ async def in_turn(
         await send(message)
 
     try:
-        await app(scope, receive, send_noted)
+        async with replying():
+            await app(scope, receive, send_noted)
     finally:
         limit.cancel()
         give_back()

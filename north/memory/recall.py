@@ -15,10 +15,19 @@ from uuid import UUID
 import structlog
 from psycopg import AsyncCursor
 
+from north.after_reply import after_reply
 from north.connectors.embeddings import Vector
 from north.db.connect import Row, Transaction
 from north.db.races import retried
-from north.errors import DatabaseBusy, DatabaseReadOnly, EmbedderUnavailable, InvalidInput, MatterNotFound
+from north.errors import (
+    DatabaseBusy,
+    DatabaseReadOnly,
+    EmbedderUnavailable,
+    InvalidInput,
+    MatterNotFound,
+    NotSignedIn,
+    Unavailable,
+)
 from north.memory.backend import Backend
 from north.memory.buckets import ask, make_question, matter_bucket, own_bucket
 from north.memory.fence import fence
@@ -55,7 +64,7 @@ async def recall(backend: Backend, caller: Caller, query: str, matter: str | Non
     """The memories of both buckets that answer a query best.
 
     Besides embedding the query this costs one round trip to Postgres, or two where a bucket holds thousands, and one
-    more to note the use. Without an embedder, or while it is away, words alone decide.
+    more to note the use, once the reply is sent. Without an embedder, or while it is away, words alone decide.
 
     Args:
         backend: the running North.
@@ -68,18 +77,13 @@ async def recall(backend: Backend, caller: Caller, query: str, matter: str | Non
         MatterNotFound: the firm has no such matter.
         InvalidInput: the query or the limit is not valid.
     """
-    found = await search(backend, caller, query, matter, limit)
-    await note_uses(backend, caller, found.memories)
-    return found
-
-
-async def search(backend: Backend, caller: Caller, query: str, matter: str | None = None, limit: int = 12) -> Recall:
-    """As `recall`, for a caller who notes the uses once the answer is on its way (`note_uses`)."""
     if not 1 <= limit <= LIMIT:
         raise InvalidInput(reason=f"limit is 1 to {LIMIT}")
     if not query.strip() or len(query) > QUERY_LIMIT:
         raise InvalidInput(reason=f"the query has 1 to {QUERY_LIMIT} characters")
-    return await rank_buckets(backend, caller, query, matter, limit)
+    found = await rank_buckets(backend, caller, query, matter, limit)
+    await _note_uses_after_reply(backend, caller, found.memories)
+    return found
 
 
 async def inject(backend: Backend, caller: Caller, query: str | None, matter: str | None) -> Injection:
@@ -107,7 +111,7 @@ async def briefing(backend: Backend, caller: Caller, matter: str | None) -> Inje
         MatterNotFound: the firm has no such matter.
     """
     injection = await inject(backend, caller, None, matter)
-    await note_uses(backend, caller, injection.memories)
+    await _note_uses_after_reply(backend, caller, injection.memories)
     return injection
 
 
@@ -166,6 +170,18 @@ async def query_vector(backend: Backend, query: str) -> Vector | None:
 def _recalled(row: Row, place: Row | None, caller: Caller) -> Recalled:
     matter = {f"matter_{name}": place[name] if place else None for name in ("id", "number", "name")}
     return Recalled(to_memory({**row, **matter, **STILL_LIVE}, caller), row["score"], row["cosine"])
+
+
+async def _note_uses_after_reply(backend: Backend, caller: Caller, memories: Sequence[Memory]) -> None:
+    """Note that these memories were shown, once they were: whoever reads them does not wait for it, or miss them."""
+
+    async def note() -> None:
+        try:
+            await note_uses(backend, caller, memories)
+        except (Unavailable, NotSignedIn) as error:  # it was revoked between the reply and here
+            log.warning("uses_not_noted", code=error.code, memories=len(memories))
+
+    await after_reply(note)
 
 
 async def note_uses(

@@ -24,7 +24,7 @@ from north.db.races import ATTEMPTS, LostRace, retried
 from north.errors import AlreadyExists, DatabaseBusy
 from north.memory.backend import Backend
 from north.memory.matters import create_matter
-from north.memory.recall import note_uses, search
+from north.memory.recall import note_uses, rank_buckets
 from north.memory.trust import sweep
 from north.memory.wall import record_consultation
 from north.model import Origin
@@ -120,7 +120,7 @@ class TestRetrying:
         caller = await oauth_caller(beside, newer.access, Origin.MCP)
         assert caller.user_id == firm.ana.id
         await record_consultation(beside, caller, "netdocuments")
-        await note_uses(beside, caller, (await search(beside, caller, "anything")).memories)
+        await note_uses(beside, caller, (await rank_buckets(beside, caller, "anything", None, 12)).memories)
         await disconnect_program(beside, firm.a, grant.id)
 
     async def test_ends_after_so_many_times(self) -> None:

@@ -20,7 +20,7 @@ from north.logs import printable
 from north.memory.backend import Backend
 from north.memory.listing import MemoryFilter, list_memories
 from north.memory.matters import list_matters
-from north.memory.recall import search
+from north.memory.recall import recall
 from north.memory.rules import create_rule, forbidding
 from north.memory.save import save
 from north.memory.search import search_memories
@@ -200,7 +200,7 @@ class TestSearches:
     async def test_recall_takes_any_question_for_words(self, backend: Backend, firm: FirmOfTest, query: str) -> None:
         await save(backend, firm.a, [Draft(PLAIN, MemoryType.FACT)])
         began = time.perf_counter()
-        await search(backend, firm.a, query)
+        await recall(backend, firm.a, query)
         assert time.perf_counter() - began < 10, "no question takes the server's time"
 
     @pytest.mark.parametrize("phrase", PATTERNS)

@@ -17,7 +17,7 @@ from north.access.firms import add_user, create_firm
 from north.assembly import Place, make_backend, opened
 from north.memory.backend import Backend
 from north.memory.matters import create_matter
-from north.memory.recall import note_uses, search
+from north.memory.recall import note_uses, rank_buckets
 from north.memory.save import save
 from north.model import AlreadyKnown, Caller, Draft, MemoryType, Origin, Saved, Scope
 from north.settings import Settings
@@ -62,7 +62,7 @@ class North:
 
         That they were used is noted afterwards, as every surface notes it once the answer is on its way.
         """
-        found = await search(self._backend, self._caller, query, room, limit)
+        found = await rank_buckets(self._backend, self._caller, query, room, limit)
         self._noting = asyncio.create_task(note_uses(self._backend, self._caller, found.memories))
         return ["|".join(self._keys[hit.memory.id]) for hit in found.matter]
 
