@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import psycopg
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import TextContent, TextResourceContents
 
-from north.memory.backend import Backend
-from tests.conftest import FirmOfTest
+from tests.conftest import FirmOfTest, TestDatabase
 from tests.mcp.conftest import done, refused, text_of
+from tests.memory.remembering import stored
+from tests.worker.conftest import until
 
 BLUEBOOK = "The lawyer wants Bluebook citations."
 LLC = "The client is a Delaware LLC."
@@ -54,14 +56,27 @@ async def test_each_has_a_handle_of_its_own(ana: Client) -> None:
     assert (await done(ana, "briefing"))["session"] != (await done(ana, "briefing"))["session"]
 
 
-async def test_notes_that_the_memory_was_used(
-    ana: Client, known: list[dict[str, Any]], backend: Backend, firm: FirmOfTest
+@pytest.mark.parametrize(("tool", "arguments"), [("briefing", {}), ("memory_recall", {"query": "citations"})])
+async def test_is_not_waited_for_to_be_noted_and_is_noted(
+    ana: Client,
+    known: list[dict[str, Any]],
+    database: TestDatabase,
+    firm: FirmOfTest,
+    tool: str,
+    arguments: dict[str, str],
 ) -> None:
-    await done(ana, "briefing")
-    async with backend.database.bound(firm.ana.organization_id, firm.ana.id) as transaction:
-        cursor = await transaction.connection.execute("select surface, memory_id from memory_use")
-        uses = [(row["surface"], str(row["memory_id"])) for row in await cursor.fetchall()]
-    assert uses == [("mcp", known[0]["id"])]
+    async def uses() -> list[tuple[str, str]]:
+        rows = stored(
+            database, "select surface, memory_id from memory_use where organization_id = %s", firm.a.organization_id
+        )
+        return [(row["surface"], str(row["memory_id"])) for row in rows]
+
+    with psycopg.connect(database.superuser_url) as holding:
+        holding.execute("lock table memory_use in exclusive mode")
+        assert BLUEBOOK in str(await done(ana, tool, **arguments))
+        assert await uses() == [], "the answer is there, and nobody has been able to note it"
+    await until(uses)
+    assert await uses() == [("mcp", known[0]["id"])]
 
 
 async def test_on_no_such_matter_says_how_to_find_it(ana: Client) -> None:
