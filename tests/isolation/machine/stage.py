@@ -32,6 +32,11 @@ from tests.isolation.machine.driver import Driver, Tally
 from tests.isolation.machine.world import World
 from tests.netdocuments import CLIENT_ID, CLIENT_SECRET, LEASE, NetDocumentsServer, netdocuments_server
 
+try:
+    from uvloop import new_event_loop
+except ImportError:  # Windows has none
+    from asyncio import new_event_loop
+
 Result = TypeVar("Result")
 DIMENSIONS = 64
 
@@ -74,7 +79,7 @@ class Stage:
         self.found: Exception | None = None
         self.password_hash = quick_hash()
         self.client_id: str | None = None
-        self._runner = asyncio.Runner()
+        self._runner = asyncio.Runner(loop_factory=new_event_loop)  # as North is served
         self.app: FastAPI
         self.backend: Backend
         self.miner: Miner
