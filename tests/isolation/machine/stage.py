@@ -35,7 +35,7 @@ from tests.netdocuments import CLIENT_ID, CLIENT_SECRET, LEASE, NetDocumentsServ
 try:
     from uvloop import new_event_loop
 except ImportError:  # Windows has none
-    from asyncio import new_event_loop
+    from asyncio import new_event_loop  # type: ignore[assignment]  # the loop of one kind is as good as of another
 
 Result = TypeVar("Result")
 DIMENSIONS = 64
