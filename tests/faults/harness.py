@@ -63,6 +63,11 @@ class Postgres:
         if before._process is not None:
             before._process.wait()
 
+    @property
+    def ended(self) -> bool:
+        """Whether it has ended by itself."""
+        return self.server._process is not None and self.server._process.poll() is not None
+
     def run(self, statement: str, *parameters: object) -> list[Any]:
         """Run a statement as the superuser, who sees every firm's rows."""
         with psycopg.connect(self.superuser_url, autocommit=True) as connection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -72,9 +73,10 @@ async def test_is_said_and_what_was_acknowledged_is_there_when_there_is_room(
     assert_problem(await ana.get("/memories"), 503, "database_unavailable")
 
     log.empty()
-    postgres.start()
 
     async def saves_again() -> bool:
+        if postgres.ended:  # or else it had not yet tried to recover while there was no room
+            await asyncio.to_thread(postgres.start)
         return (await saved("After.")).status_code == 201
 
     await until(saves_again)
