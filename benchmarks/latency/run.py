@@ -207,7 +207,7 @@ async def _together(
     await asyncio.gather(*(client(desk, "save, 32 clients", "/memories", draft) for _ in range(TOGETHER)))
 
 
-async def _overlap(backend: Backend, desk: Desk, questions: Iterator[str], asked: int = 30) -> float:
+async def _overlap(backend: Backend, desk: Desk, questions: Iterator[str], asked: int = 100) -> float:
     """The share of the exact ranking's first ten that recall finds, once it knows how large the bucket is."""
     found = 0
     for _ in range(asked):
