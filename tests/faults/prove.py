@@ -53,7 +53,7 @@ def main() -> int:
     seed = given.seed if given.seed is not None else random.randrange(1_000_000)
     until = time.monotonic() + given.minutes * 60
     print(f"seed {seed}; kills, restarts and rounds: {given.kills}, {given.restarts}, {given.rounds}", flush=True)
-    lines = [_tests(name, given.rounds) for name in ("database", "providers", "races", "clocks")]
+    lines = [_tests(name, given.rounds) for name in ("database", "full_log", "providers", "races", "clocks")]
     lines.append(_restarts(given.restarts))
     lines.append(_apart())
     lines.append(_imports(given.rounds))
