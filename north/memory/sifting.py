@@ -31,10 +31,10 @@ from north.memory.scoring import (
     words,
 )
 
-FIRST_PASS: dict[str, Any] = {"nearest": 0.02, "farthest": 0.014, "most_postings": 100_000}
+FIRST_PASS: dict[str, Any] = {"nearest": 0.025, "farthest": 0.01, "most_postings": 100_000}
 """Which shares of a bucket the signs put in front and at the end, and how many postings are read of all terms together:
 of the commonest terms beyond that, only those of the memories that are compared in full."""
-RELATED, NEAR, WORDED, FAR = 600, 100, 100, 1400
+RELATED, NEAR, WORDED, FAR = 900, 100, 100, 1_000
 """How many are compared in full: of the most related as far as signs and words tell, of the nearest by signs alone, of
 the first by words alone, and of the farthest, among which is the lowest cosine: the zero of meaning."""
 LENDING = 188
