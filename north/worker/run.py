@@ -14,6 +14,7 @@ from procrastinate.signals import on_stop
 from north.chat.mining import Miner
 from north.errors import DatabaseUnavailable
 from north.memory.backend import Backend
+from north.worker.endings import PersistentManager
 from north.worker.failures import ATTEMPTS, noting_failures
 from north.worker.tasks import register
 
@@ -89,6 +90,7 @@ async def _keep_working(backend: Backend, pace: Pace) -> None:
 
 
 async def _work(backend: Backend, pace: Pace) -> None:
+    backend.jobs.app.job_manager = PersistentManager(backend.jobs.app.connector)
     try:
         async with asyncio.timeout(OPENING_SECONDS):
             await backend.jobs.app.open_async()

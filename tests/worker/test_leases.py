@@ -173,3 +173,37 @@ class TestLostDatabase:
             return await everything(backend, firm.a) == [BLUEBOOK]
         except DatabaseUnavailable:
             return False
+
+
+CUT_TWICE = """
+create sequence cuts;
+create function cut() returns trigger language plpgsql security definer as $$
+begin
+    if nextval('cuts') <= 2 then
+        perform pg_terminate_backend(pg_backend_pid());
+    end if;
+    return old;
+end $$;
+create trigger cut before delete on procrastinate_jobs for each row when (old.task_name = 'mine') execute function cut()
+"""
+"""Whoever writes that a reading is done loses its connection over it, the first two times."""
+
+
+async def test_the_end_of_a_job_is_written_again_when_the_connection_breaks_over_it(
+    backend: Backend, database: TestDatabase, firm: FirmOfTest
+) -> None:
+    with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+        connection.execute(CUT_TWICE.encode())
+    await conversation(backend, database, firm.a, SAID)
+    await enqueue_idle(backend)
+    unhurried = Pace(polling=0.05, heartbeat=60, stalled=600, grace=0.2)
+    with capture_logs() as logs:
+        async with at_work(database, pace=unhurried):
+            await until(lambda: all_mined(backend))
+
+            async def done() -> bool:
+                return not await list_jobs(backend.database)
+
+            await until(done)
+    assert [entry["event"] for entry in logs].count("end_of_job_not_written") == 2
+    assert await everything(backend, firm.a) == [BLUEBOOK]
