@@ -1,6 +1,6 @@
 """Vectors as parameters of statements: a numpy array is sent as pgvector's `halfvec`, in its binary form.
 
-Written as text, 384 numbers take a fiftieth of a recall to write and as long to read.
+Written as text, 384 numbers take 0.08 ms to write and nearly as long to read; so, a fiftieth of that.
 """
 
 from __future__ import annotations

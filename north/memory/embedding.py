@@ -101,14 +101,12 @@ class Backlog:
         self._queue.task_done()
 
     async def _embed(self, items: Sequence[_Item]) -> None:
-        by_lawyer: defaultdict[tuple[UUID, UUID], list[_Item]] = defaultdict(list)
-        for item in items:
-            by_lawyer[item.organization_id, item.user_id].append(item)
         vectors = await self._embedder.embed([item.content for item in items])
-        made = {item.memory_id: vector for item, vector in zip(items, vectors, strict=True)}
+        by_lawyer: defaultdict[tuple[UUID, UUID], dict[UUID, Vector]] = defaultdict(dict)
+        for item, vector in zip(items, vectors, strict=True):
+            by_lawyer[item.organization_id, item.user_id][item.memory_id] = vector
         for (organization_id, user_id), own in by_lawyer.items():
-            own_vectors = {item.memory_id: made[item.memory_id] for item in own}
-            await _store(self._database, organization_id, user_id, own_vectors, self._embedder.name)
+            await _store(self._database, organization_id, user_id, own, self._embedder.name)
 
 
 async def embed_stored(

@@ -14,11 +14,10 @@ from typer.testing import CliRunner
 
 from north.cli import app
 from north.db.canary import check_isolation
-from north.db.connect import Database
 from north.db.dumping import Passwords, dump, restore
 from north.errors import DatabaseNotEmpty, DumpFailed, RestoreFailed
 from north.model import new_id
-from tests.conftest import TestDatabase
+from tests.conftest import TestDatabase, open_pool
 from tests.db.other_postgres import OtherPostgres, other_postgres
 from tests.isolation.rows import TABLES, Owner, insert, rows_of, shared_row
 
@@ -78,10 +77,8 @@ class TestRestored:
         state = restore(empty.url("postgres"), dumped, PASSWORDS, lambda table: None)
         assert state.current
         assert rows(empty.url("postgres")) == rows(filled.superuser_url)
-        application = Database(empty.url("north_app", "the application's"), size=1)
-        await application.open()
-        await check_isolation(application)
-        await application.close()
+        async with open_pool(empty.url("north_app", "the application's")) as application:
+            await check_isolation(application)
 
     def test_has_the_schema_policies_and_rights_of_a_migrated_one(self, dumped: Path, empty: OtherPostgres) -> None:
         restore(empty.url("postgres"), dumped, PASSWORDS, lambda table: None)

@@ -84,6 +84,12 @@ async def served(settings: Settings, place: Place) -> AsyncIterator[FastAPI]:
         await living
 
 
+def program_of(app: FastAPI, secret: str) -> Client:
+    """A program over REST with this access token."""
+    headers = {"Authorization": f"Bearer {secret}"}
+    return Client(transport=httpx2.ASGITransport(app), base_url="http://north.test/api/v1", headers=headers)
+
+
 @pytest.fixture
 async def app(own_settings: Settings, network: FaultProxy, fresh_database: TestDatabase) -> AsyncIterator[FastAPI]:
     async with served(own_settings, by_way_of(network.port, fresh_database)) as app:
@@ -110,8 +116,7 @@ async def secret(beside: Backend, firm: FirmOfTest) -> str:
 @pytest.fixture
 async def ana(app: FastAPI, secret: str) -> AsyncIterator[Client]:
     """A program of a lawyer's, over REST."""
-    headers = {"Authorization": f"Bearer {secret}"}
-    async with Client(transport=httpx2.ASGITransport(app), base_url="http://north.test/api/v1", headers=headers) as it:
+    async with program_of(app, secret) as it:
         yield it
 
 

@@ -12,7 +12,7 @@ import pytest
 from north.assembly import Place
 from north.settings import Settings
 from tests.api.conftest import assert_problem
-from tests.faults.conftest import Client, draft, served, texts
+from tests.faults.conftest import Client, draft, program_of, served, texts
 from tests.faults.disk import SmallLog, small_log
 from tests.faults.harness import SECRET_KEY, Postgres, postgres_in, stage_on
 from tests.worker.conftest import until
@@ -42,12 +42,12 @@ def log(postgres: Postgres) -> Iterator[SmallLog]:
 @pytest.fixture
 async def ana(own_settings: Settings, postgres: Postgres, log: SmallLog, tmp_path: Path) -> AsyncIterator[Client]:
     """A program of a lawyer's, over REST."""
-    async with stage_on(postgres, tmp_path, {}) as stage:
-        headers = {"Authorization": f"Bearer {stage.lawyers[0].token}"}
-        async with served(own_settings, Place(postgres.place.database_url, SECRET_KEY)) as app:
-            transport = httpx2.ASGITransport(app)
-            async with Client(transport=transport, base_url="http://north.test/api/v1", headers=headers) as client:
-                yield client
+    async with (
+        stage_on(postgres, tmp_path, {}) as stage,
+        served(own_settings, Place(postgres.place.database_url, SECRET_KEY)) as app,
+        program_of(app, stage.lawyers[0].token) as client,
+    ):
+        yield client
 
 
 async def test_is_said_and_what_was_acknowledged_is_there_when_there_is_room(

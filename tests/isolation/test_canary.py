@@ -117,11 +117,9 @@ async def test_refuses_when_colleagues_see_each_others_rows(world: World, served
 
 class TestRefusesTheRole:
     async def test_that_steps_over_the_walls(self, world: World) -> None:
-        superuser = Database(world.database.superuser_url, size=1)
-        await superuser.open()
-        with pytest.raises(IsolationBroken, match="postgres bypasses row-level security"):
-            await check_isolation(superuser)
-        await superuser.close()
+        async with open_pool(world.database.superuser_url) as superuser:
+            with pytest.raises(IsolationBroken, match="postgres bypasses row-level security"):
+                await check_isolation(superuser)
 
     async def test_that_owns_a_table(self, world: World, served: Database) -> None:
         said = await verdict(

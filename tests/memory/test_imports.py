@@ -10,7 +10,6 @@ from datetime import timedelta
 import pytest
 
 from north.chat.mining import make_miner
-from north.db.connect import Database
 from north.errors import ImportEmpty, ImportEnded, ImportNotFound, ImportRunning, ImportTooLarge, UploadBroken
 from north.memory import imports
 from north.memory.backend import Backend
@@ -28,7 +27,7 @@ from north.memory.trust import sweep
 from north.model import Caller, ImportReport, ImportStatus, MemoryType, new_id
 from north.worker.tasks import import_file
 from tests.chat.exported import Exports, chatgpt_conversation, chatgpt_export, remembered, uploaded
-from tests.conftest import FirmOfTest, TestDatabase
+from tests.conftest import FirmOfTest, TestDatabase, open_pool
 from tests.memory.conversing import change
 from tests.memory.remembering import count, stored
 
@@ -115,10 +114,8 @@ class TestReceiving:
     async def test_no_connection_is_held_while_the_client_is_waited_for(
         self, backend: Backend, database: TestDatabase, firm: FirmOfTest
     ) -> None:
-        single = Database(database.application_url, size=1)
-        await single.open()
-        slow = replace(backend, database=single)
-        try:
+        async with open_pool(database.application_url) as single:
+            slow = replace(backend, database=single)
 
             async def asking_meanwhile() -> AsyncIterator[bytes]:
                 yield EXPORT[:10]
@@ -127,8 +124,6 @@ class TestReceiving:
                 assert await asyncio.wait_for(list_imports(slow, firm.a), 5) == []
 
             assert await receive(slow, firm.a, "export.zip", asking_meanwhile())
-        finally:
-            await single.close()
 
 
 class TestWho:

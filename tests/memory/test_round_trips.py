@@ -17,7 +17,7 @@ from north.memory.recall import rank_buckets, recall
 from north.memory.rules import create_rule
 from north.memory.save import save
 from north.model import AlreadyKnown, Outcome, RefusedByRule, Saved
-from tests.conftest import FirmOfTest, TestDatabase
+from tests.conftest import FirmOfTest, TestDatabase, open_pool
 from tests.memory.remembering import on_matter, personal, remember
 
 LATENCY_SECONDS = 0.03
@@ -66,12 +66,10 @@ async def wired(database: TestDatabase) -> AsyncIterator[tuple[Wire, Database]]:
 
     listener = await asyncio.start_server(connect, "127.0.0.1")
     port = listener.sockets[0].getsockname()[1]
-    served = Database(make_conninfo(database.application_url, host="127.0.0.1", port=port), size=1)
-    await served.open()
     try:
-        yield wire, served
+        async with open_pool(make_conninfo(database.application_url, host="127.0.0.1", port=port)) as served:
+            yield wire, served
     finally:
-        await served.close()
         listener.close()
         for flow in flows:
             flow.cancel()

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from north.db.connect import Database
 from north.errors import SweepNotConfigured
 from north.memory.backend import Backend
 from north.memory.edit import archive, edit, restore
@@ -19,7 +18,7 @@ from north.memory.rules import delete_rule, list_rules
 from north.memory.save import save
 from north.memory.trust import PLURALS, KeepRate, Swept, sweep
 from north.model import Caller, Draft, Memory, MemoryType, Origin, RefusedByRule, Saved, Scope, new_id
-from tests.conftest import FirmOfTest, TestDatabase
+from tests.conftest import FirmOfTest, TestDatabase, open_pool
 from tests.isolation.rows import bind
 from tests.memory.remembering import on_matter, remember, stored
 
@@ -115,18 +114,16 @@ class TestSweep:
 
     async def test_keeps_no_save_waiting(self, backend: Backend, database: TestDatabase, firm: FirmOfTest) -> None:
         await delete(backend, firm.a, await captures(backend, firm.a, 5))
-        scheduler = Database(database.scheduler_url, size=1)
-        await scheduler.open()
-        try:
-            async with scheduler.bound(firm.ana.organization_id, firm.ana.id) as transaction:
-                bucket = {"scope": Scope.USER_PRIVATE, "type": PREFERENCE, "action": "never_remember"}
-                await transaction.send("trust.lock_bucket", **bucket)
-                await transaction.send("trust.insert_rule", id=new_id(), reason="Under way.", **bucket)
-                assert await transaction.fetch("trust.kept")
-                async with asyncio.timeout(10):
-                    await remember(backend, firm.a, Draft("Ana prefers short answers.", PREFERENCE))
-        finally:
-            await scheduler.close()
+        async with (
+            open_pool(database.scheduler_url) as scheduler,
+            scheduler.bound(firm.ana.organization_id, firm.ana.id) as transaction,
+        ):
+            bucket = {"scope": Scope.USER_PRIVATE, "type": PREFERENCE, "action": "never_remember"}
+            await transaction.send("trust.lock_bucket", **bucket)
+            await transaction.send("trust.insert_rule", id=new_id(), reason="Under way.", **bucket)
+            assert await transaction.fetch("trust.kept")
+            async with asyncio.timeout(10):
+                await remember(backend, firm.a, Draft("Ana prefers short answers.", PREFERENCE))
 
 
 class TestLedger:

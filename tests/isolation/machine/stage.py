@@ -19,6 +19,7 @@ from pwdlib.hashers.argon2 import Argon2Hasher
 from pydantic import SecretStr
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from uvicorn.loops.auto import auto_loop_factory
 
 from north.app import make_app
 from north.chat.mining import Miner, configured_miner
@@ -31,11 +32,6 @@ from tests.conftest import PASSWORD, TestDatabase
 from tests.isolation.machine.driver import Driver, Tally
 from tests.isolation.machine.world import World
 from tests.netdocuments import CLIENT_ID, CLIENT_SECRET, LEASE, NetDocumentsServer, netdocuments_server
-
-try:
-    from uvloop import new_event_loop
-except ImportError:  # Windows has none
-    from asyncio import new_event_loop  # type: ignore[assignment]  # the loop of one kind is as good as of another
 
 Result = TypeVar("Result")
 DIMENSIONS = 64
@@ -79,7 +75,7 @@ class Stage:
         self.found: Exception | None = None
         self.password_hash = quick_hash()
         self.client_id: str | None = None
-        self._runner = asyncio.Runner(loop_factory=new_event_loop)  # as North is served
+        self._runner = asyncio.Runner(loop_factory=auto_loop_factory())  # as North is served
         self.app: FastAPI
         self.backend: Backend
         self.miner: Miner
