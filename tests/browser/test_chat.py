@@ -96,6 +96,7 @@ async def test_nothing_on_the_page_jumps_while_an_answer_streams_in(
         await page.get_by_label("Message").fill("Write.")
         await page.evaluate("document.getElementById('composer').requestSubmit()")  # what a key moves is not counted
         await expect(page.locator(".is-waiting")).to_be_visible()
+        await expect(page.locator("#threads a")).to_have_count(1)  # the new chat has its place among the conversations
         await page.evaluate(LAYOUT_SHIFTS)
         ready.set()
         await expect(page.get_by_role("button", name="Send")).to_be_visible()
