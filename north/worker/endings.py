@@ -15,6 +15,7 @@ import structlog
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job, Status
 from procrastinate.manager import JobManager
+from psycopg import errors
 
 from north.db.connection import failure_of
 
@@ -56,9 +57,9 @@ async def _until_written(job: Job, write: Callable[[], Awaitable[None]]) -> None
             cause = error.__cause__
             if not isinstance(cause, psycopg.Error):
                 raise
+            if tried and isinstance(cause, errors.RaiseException):
+                return  # the queue knows no such claim any more: it was written, and only the answer was lost
             if failure_of(cause) is cause:
-                if tried:
-                    return  # it was written the first time, and only the answer was lost
                 raise
             log.warning("end_of_job_not_written", job=job.id, task=job.task_name)
         tried = True
