@@ -210,24 +210,19 @@ def _say_once(code: str) -> None:
 async def _note_uses(backend: Backend, caller: Caller, memories: Sequence[Memory], message_id: UUID | None) -> None:
     async with backend.database.tenant(caller) as transaction:
         await transaction.send("memory.without_waiting_for_disk")
-        for scope in {memory.scope for memory in memories}:
-            await transaction.insert(
-                "memory.insert_use",
-                [{"id": new_id(), "memory_id": memory.id} for memory in memories if memory.scope is scope],
-                scope=scope,
-                target_user_id=caller.user_id if scope is Scope.USER_PRIVATE else None,
-                thread_id=caller.thread_id,
-                message_id=message_id,
-                surface=Origin(caller.origin),
-            )
-        # In the order of their ids, so that of two who count the same memories one waits for the other, and never both.
-        await transaction.insert(
-            "memory.count_use",
-            [
-                {
-                    "memory_id": memory.id,
-                    "owner_id": caller.user_id if memory.scope is Scope.USER_PRIVATE else caller.organization_id,
-                }
-                for memory in sorted(memories, key=lambda memory: memory.id)
-            ],
+        ids = [memory.id for memory in memories]
+        await transaction.send(
+            "memory.insert_uses",
+            ids=[new_id() for _ in memories],
+            memory_ids=ids,
+            scopes=[memory.scope for memory in memories],
+            thread_id=caller.thread_id,
+            message_id=message_id,
+            surface=Origin(caller.origin),
+        )
+        personal = {memory.id for memory in memories if memory.scope is Scope.USER_PRIVATE}
+        await transaction.send(
+            "memory.count_uses",
+            memory_ids=ids,
+            owner_ids=[caller.user_id if each in personal else caller.organization_id for each in ids],
         )

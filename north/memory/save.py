@@ -276,9 +276,11 @@ async def write_terms(
     words: Sequence[str],
 ) -> None:
     """Insert the postings of a row that is live from now on; `words` are the `terms` of its content."""
-    await transaction.insert(
-        "memory.insert_term",
-        [{"term": term, "tf": count} for term, count in Counter(words).items()],
+    counted = Counter(words)
+    await transaction.send(
+        "memory.insert_terms",
+        terms=list(counted),
+        counts=list(counted.values()),
         bucket=target_user_id or target_matter_id or caller.organization_id,
         memory_id=memory_id,
         length=len(words),

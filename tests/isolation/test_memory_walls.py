@@ -57,24 +57,24 @@ class TestSharedMemory:
 class TestTotalsOfUse:
     """What a colleague or another firm does by the very statement that counts a use, with whatever owner it names."""
 
-    COUNT = statement("memory.count_use").encode()
+    COUNT = statement("memory.count_uses").encode()
 
     def test_of_a_lawyers_own_memory_are_raised_by_nobody_else(self, application: Application, world: World) -> None:
         ana = world.ana
         for stranger in (world.ben, world.rita):
-            hers = {"memory_id": ana.memory_id, "organization_id": ana.organization_id}
-            foreign = {"memory_id": ana.memory_id, "organization_id": stranger.organization_id}
-            for total in ({**hers, "owner_id": ana.user_id}, {**foreign, "owner_id": ana.user_id}):
+            hers = {"memory_ids": [ana.memory_id], "organization_id": ana.organization_id}
+            foreign = {"memory_ids": [ana.memory_id], "organization_id": stranger.organization_id}
+            for total in ({**hers, "owner_ids": [ana.user_id]}, {**foreign, "owner_ids": [ana.user_id]}):
                 bind(application, stranger.organization_id, stranger.user_id)
                 with pytest.raises(InsufficientPrivilege, match="row-level security"):
                     application.execute(self.COUNT, total)
                 application.rollback()
             bind(application, stranger.organization_id, stranger.user_id)
             for owner_id in (stranger.organization_id, stranger.user_id):
-                application.execute(self.COUNT, {**foreign, "owner_id": owner_id})
+                application.execute(self.COUNT, {**foreign, "owner_ids": [owner_id]})
             # What they wrote stands in nobody's way: hers is counted beside it.
             bind(application, ana.organization_id, ana.user_id)
-            application.execute(self.COUNT, {**hers, "owner_id": ana.user_id})
+            application.execute(self.COUNT, {**hers, "owner_ids": [ana.user_id]})
             uses = "select uses from memory_use_total where memory_id = %s and owner_id = %s"
             assert application.execute(uses, (ana.memory_id, ana.user_id)).fetchall() == [(2,)]
             application.rollback()
@@ -82,14 +82,15 @@ class TestTotalsOfUse:
     def test_of_a_matters_memory_are_the_firms_and_of_no_other(self, application: Application, world: World) -> None:
         firm, memory_id = world.ana.organization_id, new_id()
         uses = "select uses from memory_use_total where memory_id = %s"
+        total = {"organization_id": firm, "owner_ids": [firm], "memory_ids": [memory_id]}
         for number, lawyer in enumerate((world.ana, world.ben), 1):
             bind(application, firm, lawyer.user_id)
-            application.execute(self.COUNT, {"organization_id": firm, "owner_id": firm, "memory_id": memory_id})
+            application.execute(self.COUNT, total)
             assert application.execute(uses, (memory_id,)).fetchall() == [(number,)]
         bind(application, world.rita.organization_id, world.rita.user_id)
         assert application.execute(uses, (memory_id,)).fetchall() == []
         with pytest.raises(InsufficientPrivilege, match="row-level security"):
-            application.execute(self.COUNT, {"organization_id": firm, "owner_id": firm, "memory_id": memory_id})
+            application.execute(self.COUNT, total)
 
 
 class TestEachWallHoldsAlone:

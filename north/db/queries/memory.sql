@@ -88,9 +88,11 @@ values (
     'active', :confidence, :origin, :source_thread_id, :source_message_id, :source_label, :captured_by, :evidence,
     :supersedes_id, coalesce(cast(:captured_at as timestamptz), now()));
 
--- name: insert_term!
+-- name: insert_terms!
+-- As arrays, here and below: however many there are, it is one statement, whose plan is kept.
 insert into memory_term (organization_id, bucket, term, memory_id, tf, length, scope, target_user_id)
-values (:organization_id, :bucket, :term, :memory_id, :tf, :length, :scope, :target_user_id);
+select :organization_id, :bucket, term, :memory_id, tf, :length, :scope, :target_user_id
+from unnest(cast(:terms as text[]), cast(:counts as int[])) as counted (term, tf);
 
 -- name: delete_terms!
 delete from memory_term where organization_id = :organization_id and memory_id = :memory_id;
@@ -197,13 +199,19 @@ limit :limit;
 update agent_memory_candidate set embedding = cast(:vector as halfvec), embedding_model = :embedding_model
 where organization_id = :organization_id and id = :memory_id;
 
--- name: insert_use!
+-- name: insert_uses!
 insert into memory_use (organization_id, id, memory_id, scope, target_user_id, user_id, thread_id, message_id, surface)
-values (:organization_id, :id, :memory_id, :scope, :target_user_id, :user_id, :thread_id, :message_id, :surface);
+select :organization_id, id, memory_id, scope, case when scope = 'user_private' then cast(:user_id as uuid) end, :user_id, :thread_id,
+       :message_id, :surface
+from unnest(cast(:ids as uuid[]), cast(:memory_ids as uuid[]), cast(:scopes as memory_scope[]))
+    as used (id, memory_id, scope);
 
--- name: count_use!
+-- name: count_uses!
+-- In the order of their ids, so that of two who count the same memories one waits for the other, and never both.
 insert into memory_use_total (organization_id, owner_id, memory_id, uses, last_used_at)
-values (:organization_id, :owner_id, :memory_id, 1, now())
+select :organization_id, owner_id, memory_id, 1, now()
+from unnest(cast(:memory_ids as uuid[]), cast(:owner_ids as uuid[])) as used (memory_id, owner_id)
+order by memory_id
 on conflict (organization_id, owner_id, memory_id) do update
 set uses = memory_use_total.uses + 1, last_used_at = greatest(memory_use_total.last_used_at, excluded.last_used_at);
 
