@@ -7,7 +7,7 @@ whatever else the machine does weighs on all of them alike; the floor of each da
 one query embedding and one empty tenant transaction, in this process. Every text is new, so that no cache answers.
 
 Each server is a process of its own. After each call there is a short pause, so that the vector that a save leaves to be
-made weighs on no other call. The ratios are those of the medians.
+made weighs on no other call. Last, 32 clients make each call at the same moment. The ratios are those of the medians.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ CROWDED_SIZES = (*SIZES, 100_000)
 CROWD = 1_000_000
 SHARES = (50, 95, 99)
 PAUSE_SECONDS = 0.04
+PAUSE_AFTER_MANY_SECONDS = 0.5
 WARM_UP = 8
 TOP = 10
 TOGETHER = 32
@@ -83,10 +84,10 @@ class Measured:
         lines = []
         for name, firm in self.firms.items():
             lines.append(f"{name}: a firm of {firm.memories:,} memories")
-            lines.append(f"{'bucket':>8}  {'call':<22}{'p50':>9}{'p95':>9}{'p99':>9}   x floor")
+            lines.append(f"{'bucket':>8}  {'call':<34}{'p50':>9}{'p95':>9}{'p99':>9}   x floor")
             for key in sorted((key for key in self.seconds if key[0] == name), key=lambda key: key[1]):
                 shares = "".join(f"{1000 * percentile(self.seconds[key], share):>6.1f} ms" for share in SHARES)
-                lines.append(f"{key[1] or '':>8}  {key[2]:<22}{shares}   {self.ratio(key):.2f}")
+                lines.append(f"{key[1] or '':>8}  {key[2]:<34}{shares}   {self.ratio(key):.2f}")
             for (of, size), share in self.overlap.items():
                 if of == name:
                     lines.append(f"{size:>8}  the exact ranking's first ten: {share:.3f} found")
@@ -185,26 +186,23 @@ async def measure(sites: list[Site], rounds: int) -> Measured:
 async def _together(
     site: Site, measured: Measured, rounds: int, texts: Iterator[str], questions: Iterator[str]
 ) -> None:
-    """Recalls and saves of 32 clients at once, each with a connection of its own."""
+    """Every call by 32 clients at the same moment, each with a connection of its own."""
 
-    async def client(desk: Desk, name: str, path: str, body: Callable[[], dict[str, str]]) -> None:
-        wire = Wire(site.port, desk.token)
-        for _ in range(max(2, rounds // 10)):
-            began = time.perf_counter()
-            await wire.rest("POST", path, body())
-            measured.seconds[site.name, desk.size, name].append(time.perf_counter() - began)
-        wire.close()
-
-    def question() -> dict[str, str]:
-        return {"query": next(questions)}
-
-    def draft() -> dict[str, str]:
-        return {"content": next(texts), "type": "fact", "scope": "firm_global"}
+    async def timed(call: Call, key: Key) -> None:
+        began = time.perf_counter()
+        await call()
+        measured.seconds[key].append(time.perf_counter() - began)
 
     for desk in site.firm.desks:
-        await asyncio.gather(*(client(desk, "recall, 32 clients", "/recall", question) for _ in range(TOGETHER)))
-    desk = site.firm.desks[0]
-    await asyncio.gather(*(client(desk, "save, 32 clients", "/memories", draft) for _ in range(TOGETHER)))
+        wires = [Wire(site.port, desk.token) for _ in range(TOGETHER)]
+        clients = [calls(site, desk, wire, texts, questions) for wire in wires]
+        for _ in range(max(2, rounds // 10)):
+            for name in clients[0]:
+                key = (site.name, desk.size, f"{name}, {TOGETHER} clients")
+                await asyncio.gather(*(timed(client[name], key) for client in clients))
+                await asyncio.sleep(PAUSE_AFTER_MANY_SECONDS)
+        for wire in wires:
+            wire.close()
 
 
 async def _overlap(backend: Backend, desk: Desk, questions: Iterator[str], asked: int = 100) -> float:
