@@ -121,6 +121,14 @@ class BodyTooLarge(InvalidInput):
     code = "too_large"
 
 
+class HeadTooLarge(InvalidInput):
+    """The address and the headers together have more than {limit} bytes. Send long texts in the body, and forget cookies
+    that are not North's.
+    """
+
+    code = "head_too_large"
+
+
 class FormUnreadable(InvalidInput):
     """The form cannot be read: {reason}. Send the file as the field `file` of `multipart/form-data`, or as the body
     itself.

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import time
+import urllib.error
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -109,6 +110,12 @@ class TestUp:
         status, saved = ask("POST", f"{up.address}/api/v1/memories", token, fact)
         assert (status, saved["outcome"]) == (201, "saved")
         assert fact["content"] in up.memories(token)
+
+    def test_a_head_without_measure_is_refused(self, up: Up, token: str) -> None:
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            ask("GET", f"{up.address}/healthz", token + "a" * 70_000)
+        assert refused.value.code == 431
+        assert json.load(refused.value)["code"] == "head_too_large"
 
     def test_two_folders_run_side_by_side_and_share_nothing(self, up: Up, token: str, tmp_path: Path) -> None:
         port = free_port()

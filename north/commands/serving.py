@@ -20,6 +20,7 @@ from north.access.demo import DEMO_FIRMS, seed_demo
 from north.api.operations import Readiness
 from north.app import make_app
 from north.assembly import Place, make_backend, opened
+from north.commands.heads import LimitedHeads
 from north.commands.place import demo_password, prepare, ready_place
 from north.db.canary import check_isolation
 from north.db.connect import Database
@@ -69,6 +70,8 @@ def serve_on(
     app = make_app(settings, place, worker=worker)
     config = uvicorn.Config(
         app,
+        http=LimitedHeads,
+        ws="none",
         access_log=False,  # addresses carry search words
         log_config=None,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,

@@ -29,6 +29,7 @@ from schemathesis.specs.openapi.checks import (
 
 from north.app import make_app
 from north.assembly import Place
+from north.commands.heads import LimitedHeads
 from north.errors import NorthError
 from north.settings import Settings
 
@@ -74,7 +75,7 @@ def served(place: Place) -> Iterator[str]:
         address = f"http://127.0.0.1:{listener.getsockname()[1]}"
         app = make_app(Settings(model="offline", embedder="none", public_url=address), place)
         started = threading.Event()
-        server = _Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=5), started)
+        server = _Server(uvicorn.Config(app, http=LimitedHeads, log_config=None, timeout_graceful_shutdown=5), started)
         running = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         running.start()
         try:

@@ -20,6 +20,7 @@ from north.access.tokens import create_token
 from north.api.site import make_api
 from north.chat.models import make_model
 from north.chat.turn import make_assistant
+from north.commands.heads import LimitedHeads
 from north.mcp.site import PATH, add_mcp
 from north.memory.backend import Backend
 from north.model import Caller
@@ -46,7 +47,7 @@ def mcp_app(backend: Backend, settings: Settings) -> FastAPI:
 async def serving(app: FastAPI, port: int = 0) -> AsyncIterator[str]:
     """The address at which `app` is served, for the block."""
     with socket.create_server(("127.0.0.1", port)) as listener:
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
+        server = uvicorn.Server(uvicorn.Config(app, http=LimitedHeads, log_level="warning", access_log=False))
         running = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             while not server.started:

@@ -1,0 +1,60 @@
+"""HTTP before anything of North's sees it: a request's head has a limit, which the parser sets none for.
+
+Without one, whoever reaches the port fills the machine's memory with a header that does not end.
+"""
+
+from __future__ import annotations
+
+import json
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from north.api.problems import MEDIA_TYPE, problem
+from north.errors import HeadTooLarge
+
+HEAD_LIMIT = 65_536
+"""The most bytes of an address and headers together. Browsers send a tenth of it, and proxies pass on less."""
+
+
+class LimitedHeads(HttpToolsProtocol):
+    """The server's own protocol, which answers 431 to a larger head and closes the connection.
+
+    What arrives is counted from the piece after the one in which a head begins, and the whole once it is there: so a
+    head that does not end costs its limit and two pieces, of 256 kB each.
+    """
+
+    _unfinished = False
+    _arrived = 0
+    _too_large = False
+
+    def on_message_begin(self) -> None:
+        """A head begins."""
+        super().on_message_begin()
+        self._unfinished, self._arrived = True, 0
+
+    def on_headers_complete(self) -> None:
+        """The head is there, and is passed on when it is within the limit."""
+        self._unfinished = False
+        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        if size > HEAD_LIMIT:
+            self._too_large = True
+            raise HeadTooLarge(limit=HEAD_LIMIT)  # the parser stops at it, and `send_400_response` tells
+        super().on_headers_complete()
+
+    def data_received(self, data: bytes) -> None:
+        """A piece of what the client sends."""
+        self._arrived += len(data) if self._unfinished else 0
+        super().data_received(data)
+        if self._unfinished and self._arrived > HEAD_LIMIT:
+            self._too_large = True
+            self.send_400_response("")
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no request, and one whose head is too large."""
+        if not self._too_large:
+            super().send_400_response(msg)
+            return
+        body = json.dumps(problem(HeadTooLarge(limit=HEAD_LIMIT))).encode()
+        lines = f"content-type: {MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        self.transport.write(STATUS_LINE[431] + lines.encode("ascii") + body)
+        self.transport.close()
