@@ -122,8 +122,8 @@ class BodyTooLarge(InvalidInput):
 
 
 class HeadTooLarge(InvalidInput):
-    """The address and the headers together have more than {limit} bytes. Send long texts in the body, and forget cookies
-    that are not North's.
+    """The address and the headers together have more than {limit} bytes. Send long texts in the body, and forget
+    cookies that are not North's.
     """
 
     code = "head_too_large"
