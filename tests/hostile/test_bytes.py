@@ -296,9 +296,7 @@ async def test_no_broken_header_lets_a_request_through(
 
 
 @pytest.mark.parametrize("headers", LONG_HEADERS.values(), ids=LONG_HEADERS)
-async def test_no_head_fills_the_memory(
-    address: str, ana: httpx2.AsyncClient, ground: Ground, headers: bytes
-) -> None:
+async def test_no_head_fills_the_memory(address: str, ana: httpx2.AsyncClient, ground: Ground, headers: bytes) -> None:
     before = ground.stored()
     answer = await spoken(address, saving(ana, headers))
     if answer != CLOSED:
