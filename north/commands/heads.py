@@ -19,33 +19,41 @@ HEAD_LIMIT = 65_536
 class LimitedHeads(HttpToolsProtocol):
     """The server's own protocol, which answers 431 to a larger head and closes the connection.
 
-    What arrives is counted from the piece after the one in which a head begins, and the whole once it is there: so a
-    head that does not end costs its limit and two pieces, of 256 kB each.
+    What arrives without being a body's is counted piece by piece, and a head once more when it is complete. So one that
+    does not end, or headers that follow a body and do not, cost the limit and two pieces of up to 256 kB.
     """
 
-    _unfinished = False
     _arrived = 0
     _too_large = False
 
     def on_message_begin(self) -> None:
         """A head begins."""
         super().on_message_begin()
-        self._unfinished, self._arrived = True, 0
+        self._arrived = 0
 
     def on_headers_complete(self) -> None:
         """The head is there, and is passed on when it is within the limit."""
-        self._unfinished = False
         size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
         if size > HEAD_LIMIT:
             self._too_large = True
             raise HeadTooLarge(limit=HEAD_LIMIT)  # the parser stops at it, and `send_400_response` tells
         super().on_headers_complete()
 
+    def on_body(self, body: bytes) -> None:
+        """A piece of a body, whose limit is not set here."""
+        self._arrived = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """A request is there as a whole."""
+        self._arrived = 0
+        super().on_message_complete()
+
     def data_received(self, data: bytes) -> None:
         """A piece of what the client sends."""
-        self._arrived += len(data) if self._unfinished else 0
+        self._arrived += len(data)
         super().data_received(data)
-        if self._unfinished and self._arrived > HEAD_LIMIT:
+        if self._arrived > HEAD_LIMIT:
             self._too_large = True
             self.send_400_response("")
 

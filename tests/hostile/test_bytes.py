@@ -311,11 +311,19 @@ async def test_no_address_fills_the_memory(address: str, ana: httpx2.AsyncClient
     assert ground.stored() == before
 
 
-async def test_a_head_that_does_not_end_is_broken_off(address: str) -> None:
+ENDLESS: dict[str, bytes] = {
+    "an address": b"GET /",
+    "a header": b"GET / HTTP/1.1\r\nX-Name: ",
+    "a header after a body": b"POST /api/v1/recall HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Name: ",
+}
+
+
+@pytest.mark.parametrize("beginning", ENDLESS.values(), ids=ENDLESS)
+async def test_what_does_not_end_is_broken_off(address: str, beginning: bytes) -> None:
     parts = urlsplit(address)
     _, writer = await asyncio.open_connection(parts.hostname, parts.port)
     try:
-        writer.write(b"GET / HTTP/1.1\r\nX-Name: ")
+        writer.write(beginning)
         with pytest.raises(ConnectionError):
             for _ in range(800):
                 writer.write(b"a" * 64 * KILOBYTE)
