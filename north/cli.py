@@ -12,6 +12,7 @@ from north import __version__
 from north.access.firms import add_user, create_firm, find_firm, find_user
 from north.access.tokens import create_token
 from north.commands.database import database_commands
+from north.commands.heap import collecting_put_off
 from north.commands.jobs import jobs_commands
 from north.commands.options import DataDir, Firm, Host, Json, Port, plain_errors, say, settings_with, show
 from north.commands.place import with_backend
@@ -43,18 +44,20 @@ def _north(version: Annotated[bool, typer.Option("--version", help="Print the ve
 def up(data_dir: DataDir = None, port: Port = None, host: Host = None) -> None:
     """Run everything on this machine: Postgres, web, API, worker, and demo firms on the first run."""
     # The surfaces are imported by the commands that serve them, so that the others start quickly.
-    from north.commands import serving
+    with collecting_put_off():
+        from north.commands import serving
 
-    serving.up(settings_with(data_dir=data_dir, port=port, host=host))
+        serving.up(settings_with(data_dir=data_dir, port=port, host=host))
 
 
 @app.command()
 @plain_errors
 def serve(data_dir: DataDir = None, port: Port = None, host: Host = None) -> None:
     """Run the web server alone, on the database of NORTH_DATABASE_URL."""
-    from north.commands import serving
+    with collecting_put_off():
+        from north.commands import serving
 
-    serving.serve(settings_with(data_dir=data_dir, port=port, host=host))
+        serving.serve(settings_with(data_dir=data_dir, port=port, host=host))
 
 
 @app.command()

@@ -34,6 +34,7 @@ from benchmarks.latency.texts import questions as question_texts
 from benchmarks.latency.wire import Wire
 from benchmarks.temporary import temporary_north
 from north.assembly import Place, make_backend, opened
+from north.commands.heap import leave_out_what_is_loaded
 from north.memory.backend import Backend
 from north.memory.recall import rank_buckets
 from north.memory.sizes import Sizes
@@ -258,6 +259,7 @@ def main(
 
         async def run() -> Measured:
             async with _working([backend for _, backend, _, _ in norths]):
+                leave_out_what_is_loaded()  # here too, or its own garbage collector would be measured
                 return await measure([Site(*north) for north in norths], rounds)
 
         report = asyncio.run(run())

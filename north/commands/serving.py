@@ -21,6 +21,7 @@ from north.api.operations import Readiness
 from north.app import make_app
 from north.assembly import Place, make_backend, opened
 from north.commands.heads import LimitedHeads
+from north.commands.heap import leave_out_what_is_loaded
 from north.commands.place import demo_password, prepare, ready_place
 from north.db.canary import check_isolation
 from north.db.connect import Database
@@ -112,6 +113,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
+            leave_out_what_is_loaded()
             self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
