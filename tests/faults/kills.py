@@ -34,7 +34,7 @@ class Found:
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: {victim: [] for victim in VICTIMS})
     left_by_workers: list[float] = field(default_factory=list)
-    """How long it took until the jobs were done that a killed worker was doing, or had not begun."""
+    """How long it took until the jobs were done that a killed worker was doing."""
     wrong: list[str] = field(default_factory=list)
     saves: int = 0
     threads: int = 0
@@ -119,22 +119,24 @@ async def _kill(scene: Scene, victim: str, absence: float, found: Found) -> floa
             await scene.server.start()
             return await scene.load.seconds_until_answered(time.monotonic())
     await scene.worker.kill()
+    killed = time.monotonic()
+    doing = scene.stage.postgres.run(
+        "select coalesce(array_agg(id), '{}') from procrastinate_jobs where status = 'doing'"
+    )
     await asyncio.sleep(absence)
     await scene.worker.start()
-    return await _worked_off(scene, found)
-
-
-async def _worked_off(scene: Scene, found: Found) -> float:
-    """After how many seconds the worker does jobs again; how long until the killed one's are done is noted."""
-    began = time.monotonic()
-    (oldest, newest) = scene.stage.postgres.run(
-        f"select min(id) filter (where {WAITING}), coalesce(max(id), 0) from procrastinate_jobs"
-    )[0]
-    await _until_done(scene, f"id = {oldest or 0} and status = 'todo'")
-    took = time.monotonic() - began
-    await _until_done(scene, f"id <= {newest} and ({WAITING} or status = 'doing')")
-    found.left_by_workers.append(time.monotonic() - began)
+    took = await _at_work_again(scene)
+    await _until_done(scene, f"id = any(array{doing[0][0]}::bigint[]) and ({WAITING} or status = 'doing')")
+    found.left_by_workers.append(time.monotonic() - killed)
     return took
+
+
+async def _at_work_again(scene: Scene) -> float:
+    """After how many seconds the worker has begun the job that has waited longest."""
+    began = time.monotonic()
+    ((oldest,),) = scene.stage.postgres.run(f"select min(id) from procrastinate_jobs where {WAITING}")
+    await _until_done(scene, f"id = {oldest or 0} and status = 'todo'")
+    return time.monotonic() - began
 
 
 async def _until_done(scene: Scene, which: str) -> list[str]:

@@ -135,8 +135,11 @@ def _kills(kills: int, chance: random.Random, until: float) -> list[Line]:
         )
         for victim, seconds in found.seconds.items()
     ]
+    late = sum(each > RECOVERY_SECONDS for each in found.left_by_workers)
     left = _spread(found.left_by_workers)
-    lines.append(Line("jobs that a killed worker left", f"{len(found.left_by_workers)} times", f"done after {left}", 0))
+    lines.append(
+        Line("jobs that a killed worker was doing", f"{len(found.left_by_workers)} times", f"done after {left}", late)
+    )
     answers = ", ".join(f"{count} × {answer}" for answer, count in sorted(found.replies.items()))
     print(f"\nanswers under kills: {answers}")
     kept = f"{found.saves} texts and {found.threads} conversations acknowledged, {len(found.wrong)} wrong"
