@@ -13,6 +13,7 @@ from north.api.problems import MEDIA_TYPE, status_of, title_of, type_of
 from north.errors import NorthError
 
 ALWAYS = (
+    errors.HeadTooLarge,
     errors.NotSignedIn,
     errors.TooManyRequests,
     errors.DatabaseUnavailable,
