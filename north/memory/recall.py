@@ -220,9 +220,9 @@ async def _note_uses(backend: Backend, caller: Caller, memories: Sequence[Memory
             message_id=message_id,
             surface=Origin(caller.origin),
         )
-        personal = {memory.id for memory in memories if memory.scope is Scope.USER_PRIVATE}
+        personal = Scope.USER_PRIVATE
         await transaction.send(
             "memory.count_uses",
             memory_ids=ids,
-            owner_ids=[caller.user_id if each in personal else caller.organization_id for each in ids],
+            owner_ids=[caller.user_id if each.scope is personal else caller.organization_id for each in memories],
         )

@@ -172,8 +172,8 @@ with place as materialized (
 )
 select called.id as memory_id, sum(word.weight) as weight
 from called
--- Not to be pulled up: one memory after the other, each by its id alone. The bucket is not named, since by the key it would
--- be a search for each memory and word, which the server takes for cheaper in a large firm, and which is not.
+-- Not to be pulled up: one memory after the other, each by its id. The bucket is not named: with it, in a large firm the
+-- server takes the key, which is a search for each memory and word.
 cross join lateral (
     select t.term from memory_term t
     where t.organization_id = :organization_id and t.memory_id = called.id and t.term = any(:terms)
@@ -201,8 +201,8 @@ where organization_id = :organization_id and id = :memory_id;
 
 -- name: insert_uses!
 insert into memory_use (organization_id, id, memory_id, scope, target_user_id, user_id, thread_id, message_id, surface)
-select :organization_id, id, memory_id, scope, case when scope = 'user_private' then cast(:user_id as uuid) end, :user_id, :thread_id,
-       :message_id, :surface
+select :organization_id, id, memory_id, scope, case when scope = 'user_private' then cast(:user_id as uuid) end,
+       :user_id, :thread_id, :message_id, :surface
 from unnest(cast(:ids as uuid[]), cast(:memory_ids as uuid[]), cast(:scopes as memory_scope[]))
     as used (id, memory_id, scope);
 
