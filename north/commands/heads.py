@@ -5,11 +5,9 @@ Without one, whoever reaches the port fills the machine's memory with a header t
 
 from __future__ import annotations
 
-import json
-
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from north.api.problems import MEDIA_TYPE, problem
+from north.api.problems import problem_response
 from north.errors import HeadTooLarge
 
 HEAD_LIMIT = 65_536
@@ -44,11 +42,6 @@ class LimitedHeads(HttpToolsProtocol):
         self._arrived = 0
         super().on_body(body)
 
-    def on_message_complete(self) -> None:
-        """A request is there as a whole."""
-        self._arrived = 0
-        super().on_message_complete()
-
     def data_received(self, data: bytes) -> None:
         """A piece of what the client sends."""
         self._arrived += len(data)
@@ -62,7 +55,8 @@ class LimitedHeads(HttpToolsProtocol):
         if not self._too_large:
             super().send_400_response(msg)
             return
-        body = json.dumps(problem(HeadTooLarge(limit=HEAD_LIMIT))).encode()
-        lines = f"content-type: {MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
-        self.transport.write(STATUS_LINE[431] + lines.encode("ascii") + body)
+        refusal = problem_response(HeadTooLarge(limit=HEAD_LIMIT))
+        headers = [*refusal.raw_headers, (b"connection", b"close")]
+        lines = [name + b": " + value + b"\r\n" for name, value in headers]
+        self.transport.write(b"".join([STATUS_LINE[refusal.status_code], *lines, b"\r\n", refusal.body]))
         self.transport.close()
