@@ -153,6 +153,6 @@ async def find_user(backend: Backend, email: str) -> User:
 @retried
 async def user_of(backend: Backend, found: Found) -> User | None:
     """The user behind a key; None when they may not log in any more."""
-    async with backend.database.bound(found.organization_id, found.user_id) as transaction:
+    async with backend.database.bound(found.organization_id, found.user_id, read_only=True) as transaction:
         row = await transaction.first("access.user")
     return User(**row) if row else None

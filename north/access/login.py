@@ -55,7 +55,7 @@ async def log_in(backend: Backend, email: str, password: str, address: str | Non
 
 @retried
 async def _password_hash(backend: Backend, found: Found) -> str | None:
-    async with backend.database.bound(found.organization_id, found.user_id) as transaction:
+    async with backend.database.bound(found.organization_id, found.user_id, read_only=True) as transaction:
         row = await transaction.first("access.password")
     return row["password_hash"] if row else None
 

@@ -197,7 +197,7 @@ async def oauth_caller(backend: Backend, secret: str, origin: Origin) -> Caller:
 @retried
 async def _admitted(backend: Backend, found: Found, grant_id: UUID) -> str | None:
     """The program of a grant, when its lawyer may still come in."""
-    async with backend.database.bound(found.organization_id, found.user_id) as transaction:
+    async with backend.database.bound(found.organization_id, found.user_id, read_only=True) as transaction:
         row = await transaction.first("oauth.admitted", id=grant_id)
     return row["client_id"] if row else None
 

@@ -68,7 +68,7 @@ async def create_token(backend: Backend, caller: Caller, name: str) -> tuple[Tok
 @retried
 async def list_tokens(backend: Backend, caller: Caller) -> list[Token]:
     """The caller's tokens, newest first."""
-    async with backend.database.tenant(caller) as transaction:
+    async with backend.database.tenant(caller, read_only=True) as transaction:
         return [Token(**row) for row in await transaction.fetch("access.tokens")]
 
 
@@ -155,7 +155,7 @@ async def _admitted_at_last(backend: Backend, caller: Caller, key: Key) -> Async
 @retried
 async def _admit(backend: Backend, caller: Caller, key: Key) -> None:
     if not key.admitted:
-        async with backend.database.tenant(caller):
+        async with backend.database.tenant(caller, read_only=True):
             pass
 
 

@@ -82,12 +82,19 @@ class MemoryShape(Shape):
 class ScoredMemory(MemoryShape):
     """A memory that answers a query."""
 
-    score: float = Field(description="From 0 (unrelated) upwards; higher is closer. Comparable within one reply.")
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
+    score: float = Field(
+        default_factory=float,  # until `of` sets it
+        description="From 0 (unrelated) upwards; higher is closer. Comparable within one reply.",
+    )
 
     @classmethod
     def of(cls, hit: Recalled) -> Self:
         """A hit of a recall."""
-        return cls.model_construct(**vars(memory_shape(hit.memory)), score=hit.score)
+        shape = cls.model_validate(hit.memory)
+        shape.score = hit.score
+        return shape
 
 
 class RuleShape(Shape):

@@ -75,7 +75,7 @@ async def resume(assistant: Assistant, caller: Caller, thread_id: UUID, *, appro
 
 @retried
 async def _asked(backend: Backend, caller: Caller, thread_id: UUID) -> tuple[Thread, list[Row]]:
-    async with backend.database.tenant(caller) as transaction:
+    async with backend.database.tenant(caller, read_only=True) as transaction:
         thread = await thread_in(transaction, thread_id)
         return thread, await transaction.fetch("threads.messages", thread_id=thread_id, limit=HISTORY_MESSAGES)
 
@@ -85,7 +85,7 @@ async def waiting_in(backend: Backend, caller: Caller, thread: Thread) -> list[s
     """What a thread waits to save, as texts; nothing where it is not paused."""
     if not thread.paused:
         return []
-    async with backend.database.tenant(caller) as transaction:
+    async with backend.database.tenant(caller, read_only=True) as transaction:
         row = await transaction.first("paused.waiting", thread_id=thread.id)
     calls = _calls(_REQUESTS.validate_python(row["deferred_requests"])) if row and row["deferred_requests"] else []
     return [str(call.args_as_dict().get("content", call.tool_name)) for call in calls]
@@ -115,7 +115,7 @@ async def _going_on(assistant: Assistant, began: Begun, *, approved: bool) -> As
 
 @retried
 async def _held_in(backend: Backend, caller: Caller, thread_id: UUID) -> tuple[Row | None, list[Row]]:
-    async with backend.database.tenant(caller) as transaction:
+    async with backend.database.tenant(caller, read_only=True) as transaction:
         row = await transaction.first("paused.waiting", thread_id=thread_id)
         return row, await transaction.fetch("threads.model_history", thread_id=thread_id, limit=HISTORY_MESSAGES)
 

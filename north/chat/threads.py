@@ -46,7 +46,7 @@ async def create_thread(backend: Backend, caller: Caller, matter: str | None, *,
 @retried
 async def list_threads(backend: Backend, caller: Caller, limit: int = 50, query: str | None = None) -> list[Thread]:
     """The lawyer's threads without messages, the last used first; with a query, those whose title has its words."""
-    async with backend.database.tenant(caller) as transaction:
+    async with backend.database.tenant(caller, read_only=True) as transaction:
         rows = await transaction.fetch("threads.listed", patterns=like_patterns(query), limit=limit)
     return [_to_thread(row) for row in rows]
 
@@ -58,7 +58,7 @@ async def get_thread(backend: Backend, caller: Caller, thread_id: UUID) -> Threa
     Raises:
         ThreadNotFound: the lawyer has no such thread.
     """
-    async with backend.database.tenant(caller) as transaction:
+    async with backend.database.tenant(caller, read_only=True) as transaction:
         thread = await transaction.send("threads.thread", thread_id=thread_id)
         rows = await transaction.fetch("threads.messages", thread_id=thread_id, limit=MESSAGES_SHOWN)
         row = await thread.fetchone()
@@ -75,7 +75,7 @@ async def get_message(backend: Backend, caller: Caller, thread_id: UUID, message
     Raises:
         ThreadNotFound: the lawyer has no such thread, or it has no such message.
     """
-    async with backend.database.tenant(caller) as transaction:
+    async with backend.database.tenant(caller, read_only=True) as transaction:
         await thread_in(transaction, thread_id)
         rows = await transaction.fetch("threads.message", thread_id=thread_id, message_id=message_id)
         if not rows:

@@ -15,7 +15,7 @@ from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from north.db.connection import NETWORK, NOBODY, ImpatientConnection, failure_of, is_open, lost_contact, set_limits
+from north.db.connection import NETWORK, ImpatientConnection, failure_of, is_open, lost_contact, set_limits
 from north.db.races import LostRace as LostRace
 from north.db.races import retried as retried
 from north.db.statements import multi_row, statement, writes
@@ -47,7 +47,15 @@ class Transaction:
     def __init__(self, connection: AsyncConnection[Row], organization_id: UUID | None, user_id: UUID | None) -> None:
         self.connection = connection
         self.has_written = False
+        self.binding: AsyncCursor[Row]
         self._bound = {"organization_id": organization_id, "user_id": user_id}
+
+    async def bind(self, key: Key | None, **modes: bool) -> None:
+        """Queue what binds it to its firm and lawyer, by way of a key if there is one; `Database.bound` does, first."""
+        if key is None:
+            self.binding = await self.send("tenant.bind", **modes)
+        else:
+            self.binding = await self.send("tenant.admit", kind=key.kind, key_hash=key.key_hash, **modes)
 
     async def send(self, name: str, /, **parameters: Any) -> AsyncCursor[Row]:
         """Queue a statement; its result is fetched from the cursor, before or after the transaction's end."""
@@ -191,42 +199,50 @@ class Database:
                 raise
             raise failure from error
 
-    def tenant(self, caller: Caller, *, keep_plans: bool = False) -> AbstractAsyncContextManager[Transaction]:
+    def tenant(
+        self, caller: Caller, *, keep_plans: bool = False, read_only: bool = False
+    ) -> AbstractAsyncContextManager[Transaction]:
         """A transaction of a caller, `bound` to their firm and to them.
 
-        The key of a caller who has one is checked in the same round trip, before the caller's own statements. When it
-        does not lead to them, or they may not come in, the server runs none of those.
+        The key of a caller who has one is checked by what binds it. When it does not lead to them, or they may not come
+        in, the server runs none of the caller's own statements.
 
         Args:
             caller: whose it is.
-            keep_plans: as for `bound`.
+            keep_plans, read_only: as for `bound`.
 
         Raises:
             NotSignedIn: the caller's key does not admit them; nothing was read or written.
             DatabaseUnavailable, DatabaseBusy, LostRace, OutcomeUnknown: as `bound` does.
         """
-        if caller.key is None:
-            return self.bound(caller.organization_id, caller.user_id, keep_plans=keep_plans)
-        return self._admitting(caller, caller.key, keep_plans)
+        bound = self.bound(
+            caller.organization_id, caller.user_id, caller.key, keep_plans=keep_plans, read_only=read_only
+        )
+        return bound if caller.key is None else self._admitting(bound, caller.key)
 
     @asynccontextmanager
-    async def _admitting(self, caller: Caller, key: Key, keep_plans: bool) -> AsyncIterator[Transaction]:
-        async with self.bound(caller.organization_id, caller.user_id, keep_plans=keep_plans) as transaction:
-            admission = await transaction.send("tenant.admit", kind=key.kind, key_hash=key.key_hash, nobody=NOBODY)
+    async def _admitting(self, bound: AbstractAsyncContextManager[Transaction], key: Key) -> AsyncIterator[Transaction]:
+        async with bound as transaction:
             try:
                 yield transaction
             except NorthError:
-                await admission.fetchone()  # whom nobody admits is told nothing else
+                await transaction.binding.fetchone()  # whom nobody admits is told nothing else
                 raise
             finally:
-                key.admitted = key.admitted or admission.pgresult is not None
-        if admission.pgresult is None:
+                key.admitted = key.admitted or transaction.binding.pgresult is not None
+        if transaction.binding.pgresult is None:
             raise NotSignedIn
         key.admitted = True
 
     @asynccontextmanager
     async def bound(
-        self, organization_id: UUID | None, user_id: UUID | None, *, keep_plans: bool = False
+        self,
+        organization_id: UUID | None,
+        user_id: UUID | None,
+        key: Key | None = None,
+        *,
+        keep_plans: bool = False,
+        read_only: bool = False,
     ) -> AsyncIterator[Transaction]:
         """A transaction bound to a firm and a lawyer: BEGIN, bind, the caller's statements, COMMIT, pipelined.
 
@@ -236,8 +252,11 @@ class Database:
         Args:
             organization_id: the firm.
             user_id: the lawyer.
+            key: what has to lead to that lawyer, or the transaction fails; None where it is known who they are.
             keep_plans: whether the plans of its statements are kept whatever they are asked. That suits a statement
                 whose best plan is always the same, where the server may keep plans at all.
+            read_only: whether the server lets it change nothing. Then there is no BEGIN and no COMMIT: what is sent in
+                one pipeline is a transaction by itself, and ends with it.
 
         Raises:
             OutcomeUnknown: the connection broke while it committed what it had written.
@@ -249,11 +268,13 @@ class Database:
             # leaves the transaction open, and the pool's connection rolls it back.
             async with self.connection() as connection, connection.pipeline():
                 transaction = Transaction(connection, organization_id, user_id)
-                await transaction.send("tenant.begin")
-                await transaction.send("tenant.bind_keeping_plans" if keep_plans else "tenant.bind")
+                if not read_only:
+                    await transaction.send("tenant.begin")
+                await transaction.bind(key, keep_plans=keep_plans, read_only=read_only)
                 yield transaction
                 committing = transaction.has_written
-                await transaction.send("tenant.commit")
+                if not read_only:
+                    await transaction.send("tenant.commit")
         except DatabaseUnavailable as error:
             if committing and lost_contact(error.__cause__):
                 raise OutcomeUnknown from error.__cause__
@@ -268,10 +289,8 @@ class Database:
         """
         async with self.connection() as connection, connection.pipeline():
             transaction = Transaction(connection, None, None)
-            await transaction.send("tenant.begin")
             found = await transaction.send("access.bind_by_key", kind=kind, key_hash=key_hash)
             user = await transaction.send("access.bound_user")
-            await transaction.send("tenant.commit")
         key_row, user_row = await found.fetchone(), await user.fetchone()
         return (key_row, user_row) if key_row and user_row else None
 

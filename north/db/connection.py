@@ -54,8 +54,8 @@ NETWORK: dict[str, Any] = {
     "tcp_user_timeout": 25_000,
 }
 """Parameters of libpq for every connection."""
-NOBODY = "nobody is admitted"
-"""What the server says of a transaction whose key admits nobody, in the words of its error."""
+NOBODY_IS_ADMITTED = "NA401"
+"""What the server says of a transaction whose key admits nobody: the code of `north_admit`'s error."""
 
 
 class ClosedPipeline(AsyncPipeline):
@@ -160,7 +160,7 @@ def failure_of(error: psycopg.Error) -> NorthError | LostRace | psycopg.Error:
             return DatabaseFull()
         case errors.ReadOnlySqlTransaction():
             return DatabaseReadOnly()
-        case errors.InvalidTextRepresentation() if NOBODY in str(error):
+        case psycopg.Error(sqlstate=code) if code == NOBODY_IS_ADMITTED:
             return NotSignedIn()
         case psycopg.OperationalError() | errors.IdleInTransactionSessionTimeout() | errors.TransactionTimeout():
             return DatabaseUnavailable()

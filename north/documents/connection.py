@@ -52,7 +52,7 @@ class _Held:
 @retried
 async def connection_of(backend: Backend, caller: Caller) -> Connection | None:
     """The caller's connection, if there is one."""
-    async with backend.database.tenant(caller) as transaction:
+    async with backend.database.tenant(caller, read_only=True) as transaction:
         row = await transaction.first("connections.live", provider=PROVIDER)
     return Connection(row["account"], row["created_at"], row["last_used_at"]) if row else None
 

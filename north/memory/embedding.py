@@ -70,6 +70,10 @@ class Backlog:
             self._waiting[organization_id].add(done)
             self._queue.put_nowait(_Item(organization_id, user_id, memory_id, content, done))
 
+    def holds(self, organization_id: UUID) -> bool:
+        """Whether something that this firm saved has no vector yet."""
+        return organization_id in self._waiting
+
     async def settled(self, organization_id: UUID, seconds: float) -> None:
         """Wait until what this firm saved so far has its vectors, at most `seconds`."""
         waiting = self._waiting.get(organization_id)
@@ -148,7 +152,7 @@ async def embed_stored(
 async def _to_embed(
     database: Database, organization_id: UUID, user_id: UUID, ids: list[UUID] | None, model: str
 ) -> list[Row]:
-    async with database.bound(organization_id, user_id) as transaction:
+    async with database.bound(organization_id, user_id, read_only=True) as transaction:
         return await transaction.fetch("memory.to_embed", ids=ids, embedding_model=model, limit=BATCH)
 
 

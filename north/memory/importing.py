@@ -140,7 +140,7 @@ async def copy_pieces(backend: Backend, caller: Caller, import_id: UUID, file: B
 
 @retried
 async def _piece(backend: Backend, caller: Caller, import_id: UUID, number: int) -> Row | None:
-    async with backend.database.tenant(caller) as transaction:
+    async with backend.database.tenant(caller, read_only=True) as transaction:
         return await transaction.first("imports.chunk", import_id=import_id, number=number)
 
 

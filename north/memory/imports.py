@@ -140,7 +140,7 @@ def job_name(import_id: UUID) -> str:
 @retried
 async def list_imports(backend: Backend, caller: Caller, limit: int = 50) -> list[Import]:
     """The lawyer's imports, newest first."""
-    async with backend.database.tenant(caller) as transaction:
+    async with backend.database.tenant(caller, read_only=True) as transaction:
         rows = await transaction.fetch("imports.listed", limit=limit)
     return [to_import(row) for row in rows]
 
@@ -152,7 +152,7 @@ async def get_import(backend: Backend, caller: Caller, import_id: UUID) -> Impor
     Raises:
         ImportNotFound: they have none of this id.
     """
-    async with backend.database.tenant(caller) as transaction:
+    async with backend.database.tenant(caller, read_only=True) as transaction:
         row = await transaction.first("imports.one", import_id=import_id)
     if row is None:
         raise ImportNotFound

@@ -62,7 +62,7 @@ async def list_memories(
     if not 1 <= limit <= PAGE_LIMIT:
         raise InvalidInput(reason=f"limit is 1 to {PAGE_LIMIT}")
     after_time, after_id = _read_cursor(cursor)
-    async with backend.database.tenant(caller) as transaction:
+    async with backend.database.tenant(caller, read_only=True) as transaction:
         rows = await transaction.fetch(
             "memory.page",
             **await narrowing(transaction, filters),
@@ -100,7 +100,7 @@ async def get_memory(backend: Backend, caller: Caller, memory_id: UUID) -> Memor
     Raises:
         MemoryNotFound: no such memory for this caller.
     """
-    async with backend.database.tenant(caller) as transaction:
+    async with backend.database.tenant(caller, read_only=True) as transaction:
         found = await memories_by_id(transaction, caller, [memory_id])
     if not found:
         raise MemoryNotFound

@@ -51,14 +51,14 @@ async def get_matter(backend: Backend, caller: Caller, id_or_number: str) -> Mat
     Raises:
         MatterNotFound: the caller's firm has none.
     """
-    async with backend.database.tenant(caller) as transaction:
+    async with backend.database.tenant(caller, read_only=True) as transaction:
         return await matter_in(transaction, id_or_number)
 
 
 @retried
 async def list_matters(backend: Backend, caller: Caller, query: str | None = None, limit: int = 200) -> list[Matter]:
     """The firm's matters, newest first; with a query, those whose number or name holds each of its words."""
-    async with backend.database.tenant(caller) as transaction:
+    async with backend.database.tenant(caller, read_only=True) as transaction:
         rows = await transaction.fetch("matters.listed", patterns=like_patterns(query), limit=limit)
     return [Matter(**row) for row in rows]
 

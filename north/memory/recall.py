@@ -132,12 +132,10 @@ async def rank_buckets(
 ) -> Recall:
     """Both buckets, ranked, in one round trip, or two where a bucket holds thousands; notes no use."""
     reference = check_matter_reference(matter) if matter else None
-    vector, _ = await asyncio.gather(
-        query_vector(backend, query), backend.backlog.settled(caller.organization_id, FRESH_VECTOR_SECONDS)
-    )
+    vector = await _vector_when_settled(backend, caller.organization_id, query)
     question = make_question(query, vector, backend.embedder.name, weights, limit)
     buckets = [own_bucket(caller), *([matter_bucket(caller, reference)] if reference else [])]
-    async with backend.database.tenant(caller, keep_plans=True) as transaction:
+    async with backend.database.tenant(caller, keep_plans=True, read_only=True) as transaction:
         found = await _find(transaction, reference) if reference else None
         answers = await ask(transaction, backend.sizes, buckets, question)
     place = await found.fetchone() if found else None
@@ -153,6 +151,16 @@ async def rank_buckets(
 
 async def _find(transaction: Transaction, reference: str) -> AsyncCursor[Row]:
     return await transaction.send("matters.find", matter=reference, matter_id=id_in(reference))
+
+
+async def _vector_when_settled(backend: Backend, organization_id: UUID, query: str) -> Vector | None:
+    """The vector of a query, and beside it those of what was saved a moment before, which are waited for."""
+    if not backend.backlog.holds(organization_id):
+        return await query_vector(backend, query)
+    vector, _ = await asyncio.gather(
+        query_vector(backend, query), backend.backlog.settled(organization_id, FRESH_VECTOR_SECONDS)
+    )
+    return vector
 
 
 async def query_vector(backend: Backend, query: str) -> Vector | None:

@@ -37,7 +37,7 @@ def _forbids(rule: Rule, scope: Scope, type: MemoryType, content: str) -> bool:
 @retried
 async def list_rules(backend: Backend, caller: Caller) -> list[Rule]:
     """The lawyer's rules, newest first, each with how many captures it has refused."""
-    async with backend.database.tenant(caller) as transaction:
+    async with backend.database.tenant(caller, read_only=True) as transaction:
         return [to_rule(row) for row in await transaction.fetch("rules.listed")]
 
 

@@ -48,7 +48,7 @@ async def search_memories(
         raise InvalidInput(reason=f"limit is 1 to {PAGE_LIMIT}")
     offset = _read_cursor(cursor)
     vector = await query_vector(backend, filters.query or "")
-    async with backend.database.tenant(caller) as transaction:
+    async with backend.database.tenant(caller, read_only=True) as transaction:
         rows = await transaction.fetch(
             "memory.found",
             **await narrowing(transaction, filters),

@@ -206,10 +206,9 @@ async def test_a_known_token_costs_no_transaction_of_its_own(
         asked.clear()
         reply = await call.send(client, secret)
         assert reply.status_code in (200, 201, 404), reply.text
-        transactions.append([name for name in asked if name in ("tenant.begin", "access.bind_by_key", "tenant.admit")])
-    its_own = ["tenant.begin", "tenant.admit"]
-    to_note_its_use = ["tenant.begin"]
-    assert transactions == [["tenant.begin", "access.bind_by_key", *to_note_its_use, "tenant.begin"], its_own, its_own]
+        transactions.append([name for name in asked if name in ("access.bind_by_key", "tenant.bind", "tenant.admit")])
+    to_note_its_use, its_own = "tenant.bind", "tenant.bind"
+    assert transactions == [["access.bind_by_key", to_note_its_use, its_own], ["tenant.admit"], ["tenant.admit"]]
 
 
 @pytest.mark.parametrize("path", ["/memories/zzz", "/memories?limit=many", "/memories?cursor=zzz"])

@@ -16,8 +16,8 @@ TOTALS = """select organization_id, memory_id, owner_id, uses, last_used_at from
 
 
 def as_before(connection: Connection[tuple[object, ...]]) -> None:
-    """Undo the revision."""
-    connection.execute("drop table memory_use_total")
+    """Undo the revision, and what the later ones made."""
+    connection.execute("drop function north_admit; drop table memory_use_total")
     connection.execute("update alembic_version set version_num = '0007'")
 
 

@@ -256,9 +256,8 @@ class TestSweeps:
             assert len(stored(fresh_database, f"select * from {table}")) == 1
 
 
-MAY_LOSE = {("connect.py", "_answers"), ("connect.py", "_admitting"), ("importing.py", "commit")}
-"""The question whether the database answers; what opens a transaction for others; and a part of a use case that is run
-again as a whole."""
+MAY_LOSE = {("connect.py", "_answers"), ("importing.py", "commit")}
+"""The question whether the database answers, and a part of a use case that is run again as a whole."""
 
 
 def losing(node: ast.AST, name: str = "", *, runs_again: bool = False) -> Iterator[str]:

@@ -12,6 +12,8 @@ from typing import Any
 from psycopg import Connection
 from psycopg.rows import dict_row
 
+THEIRS = "k.firm_id = organization and k.user_id = acting_user"
+EXPIRY = "and (k.expires_at is null or k.expires_at > now())"
 CONTEXT = "nullif(current_setting('app.organization_id', true), '')::uuid"
 SOMEBODY = "01900000-0000-7000-8000-000000000000"
 
@@ -77,7 +79,31 @@ def _reading(name: str, volatility: str, body: str) -> str:
     return f"create or replace function {name}() returns uuid language sql {volatility} parallel safe as $${body}$$"
 
 
+def _admitting(key: str, lawyer: str = "and u.disabled_at is null", expiry: str = EXPIRY) -> str:
+    """`north_admit`, with what it asks of a key and of its lawyer."""
+    return f"""create or replace function north_admit(key_kind text, hash bytea, organization uuid, acting_user uuid)
+        returns void language plpgsql as $$
+        begin
+            perform north_bind(organization, acting_user);
+            if not exists (
+                select from lookup_key k join app_user u on u.organization_id = k.firm_id and u.id = k.user_id
+                where k.kind = key_kind and k.key_hash = hash {expiry} and {key} {lawyer}
+            ) then
+                raise exception 'nobody is admitted' using errcode = 'NA401';
+            end if;
+        end $$"""
+
+
 FUNCTIONS = (
+    Mutant("north_admit: a key of the same firm", _admitting("k.firm_id = organization")),
+    Mutant("north_admit: a key that has expired", _admitting(THEIRS, expiry="")),
+    Mutant("north_admit: a lawyer who may not come in", _admitting(THEIRS, lawyer="")),
+    Mutant(
+        "north_admit: whoever comes",
+        """create or replace function north_admit(key_kind text, hash bytea, organization uuid, acting_user uuid)
+           returns void language sql as $$ select north_bind(organization, acting_user) $$""",
+    ),
+    Mutant("north_admit: with its owner's rights", "alter function north_admit security definer"),
     Mutant(
         "north_bind: SET for SET LOCAL",
         """create or replace function north_bind(organization uuid, acting_user uuid) returns void

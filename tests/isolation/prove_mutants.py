@@ -28,7 +28,7 @@ from tests.isolation.mutants import Mutant, mutants
 
 HERE = Path(__file__).parent
 CATALOG = ["test_catalog.py"]
-BEHAVIOUR = ["test_walls.py", "test_memory_walls.py", "test_connections.py", "test_canary.py"]
+BEHAVIOUR = ["test_walls.py", "test_memory_walls.py", "test_connections.py", "test_admission.py", "test_canary.py"]
 FORK = multiprocessing.get_context("fork")
 
 

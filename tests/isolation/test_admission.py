@@ -102,9 +102,10 @@ def admitted(caller: Caller) -> bool:
 
 
 async def refused(database: Database, caller: Caller, attempt: Attempt) -> None:
-    with pytest.raises(NotSignedIn):
-        async with database.tenant(caller) as transaction:
-            await attempt(transaction)
+    for read_only in (False, True):
+        with pytest.raises(NotSignedIn):
+            async with database.tenant(caller, read_only=read_only) as transaction:
+                await attempt(transaction)
 
 
 async def test_a_key_that_does_not_lead_to_its_caller_opens_nothing(world: World, database: Database) -> None:
@@ -157,7 +158,9 @@ async def test_who_goes_on_after_the_refusal_is_refused_at_the_end(world: World,
                     pass
 
     before = dump(world.database)
-    await refused(database, caller_of(world.ana, key_of=world.rita), go_on)
+    with pytest.raises(NotSignedIn):
+        async with database.tenant(caller_of(world.ana, key_of=world.rita)) as transaction:
+            await go_on(transaction)
     assert dump(world.database) == before
 
 
@@ -168,6 +171,9 @@ async def test_a_key_opens_what_is_its_callers_and_says_so(world: World, databas
         async with database.tenant(caller) as transaction:
             assert await owners_seen(transaction) == {who.user_id}
         assert admitted(caller)
+        assert await nobody_sees_anything(database)
+        async with database.tenant(caller_of(who), read_only=True) as transaction:
+            assert await owners_seen(transaction) == {who.user_id}
         assert await nobody_sees_anything(database)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from uuid import UUID
 
 import psycopg
@@ -11,7 +12,8 @@ import pytest
 from psycopg_pool import ConnectionPool
 
 from north.db.connect import Database, LostRace, Transaction
-from north.errors import DatabaseUnavailable
+from north.errors import DatabaseReadOnly, DatabaseUnavailable
+from tests.access.stored import dump
 from tests.conftest import TestDatabase, open_pool
 from tests.isolation.rows import OWNED_TABLES, TABLES, Owner, World, bind, filled, owner_column
 
@@ -139,6 +141,52 @@ class TestPool:
             await task
         assert await nobody_sees_anything(one_connection)
         assert await sees_only_their_own(one_connection, world.rita)
+
+    async def test_what_only_reads_leaves_nothing_behind_however_it_ends(
+        self, one_connection: Database, world: World
+    ) -> None:
+        ana = world.ana
+
+        def reading() -> AbstractAsyncContextManager[Transaction]:
+            return one_connection.bound(ana.organization_id, ana.user_id, keep_plans=True, read_only=True)
+
+        async def hold() -> None:
+            async with reading() as transaction:
+                await owners_seen(transaction)
+                holding.set()
+                await transaction.connection.execute("select pg_sleep(30)")
+                await owners_seen(transaction)
+
+        async with reading() as transaction:
+            assert await owners_seen(transaction) == {ana.user_id}
+            assert await owners_seen(transaction) == {ana.user_id}, "what was answered already has not ended it"
+        assert await nobody_sees_anything(one_connection)
+        with pytest.raises(RuntimeError):
+            async with reading() as transaction:
+                await owners_seen(transaction)
+                raise RuntimeError
+        assert await nobody_sees_anything(one_connection)
+        holding = asyncio.Event()
+        task = asyncio.create_task(hold())
+        await holding.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await nobody_sees_anything(one_connection)
+        async with one_connection.bound(world.rita.organization_id, world.rita.user_id) as transaction:
+            assert await owners_seen(transaction) == {world.rita.user_id}
+            modes = "select current_setting('transaction_read_only') || current_setting('plan_cache_mode') as modes"
+            assert await (await transaction.connection.execute(modes.encode())).fetchone() == {"modes": "offauto"}
+
+    async def test_what_only_reads_changes_nothing(self, one_connection: Database, world: World) -> None:
+        before = dump(world.database)
+        for statement in (b"update app_user set name = 'changed'", b"delete from lookup_key"):
+            with pytest.raises(DatabaseReadOnly):
+                async with one_connection.bound(
+                    world.ana.organization_id, world.ana.user_id, read_only=True
+                ) as transaction:
+                    await transaction.connection.execute(statement)
+        assert dump(world.database) == before
 
     async def test_a_connection_that_the_server_closed_is_an_error_that_says_so(
         self, one_connection: Database, world: World

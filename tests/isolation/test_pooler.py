@@ -57,9 +57,9 @@ async def database(world: World) -> AsyncIterator[Database]:
         yield database
 
 
-async def owners(database: Database, who: Owner, pause: float) -> set[UUID]:
+async def owners(database: Database, who: Owner, pause: float, *, read_only: bool = False) -> set[UUID]:
     """Whose rows a transaction of this lawyer sees, before and after a pause in which others want the connection."""
-    async with database.bound(who.organization_id, who.user_id) as transaction:
+    async with database.bound(who.organization_id, who.user_id, read_only=read_only) as transaction:
         first = await (await transaction.connection.execute(OWNERS.encode())).fetchall()
         await asyncio.sleep(pause)
         then = await (await transaction.connection.execute(OWNERS.encode())).fetchall()
@@ -78,7 +78,8 @@ async def test_two_firms_interleaved_and_cancelled_see_their_own_rows(database: 
     async def lawyer() -> None:
         for _ in left:
             who = chance.choice((world.ana, world.ben, world.rita))
-            task = asyncio.create_task(owners(database, who, chance.random() * 0.004))
+            pause, read_only = chance.random() * 0.004, chance.random() < 0.5
+            task = asyncio.create_task(owners(database, who, pause, read_only=read_only))
             if chance.random() < 0.3:
                 done, _ = await asyncio.wait([task], timeout=chance.random() * 0.03)
                 if not done:
@@ -110,9 +111,9 @@ async def test_a_client_that_hangs_up_in_a_transaction_leaves_no_context_behind(
 
 async def test_a_caller_whose_key_is_worth_nothing_leaves_no_context_behind(database: Database, world: World) -> None:
     expected = Caller(world.ana.organization_id, world.ana.user_id, Origin.API, key=Key("token", b"unknown"))
-    for _ in range(20):
+    for number in range(20):
         with pytest.raises(NotSignedIn):
-            async with database.tenant(expected) as transaction:
+            async with database.tenant(expected, read_only=number % 2 == 0) as transaction:
                 await transaction.connection.execute(OWNERS.encode())
         assert await unbound(database) == 0
         assert await owners(database, world.rita, 0) == {world.rita.user_id}

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-HEAD = "0009"
+HEAD = "0010"
 """The newest revision that this version of North knows."""
 
 

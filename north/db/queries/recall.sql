@@ -35,17 +35,19 @@ with place as (
                * tf * 1.9 / (tf + 0.9 * (0.6 + 0.4 * length / (select mean from span)))) as bm25
     from posting
     group by id
-), near as materialized (
-    select id, source, cosine,
-           :words * coalesce(bm25 / (select max(bm25) from said), 0)
-           -- A memory without a vector is neither near nor far.
-           + :meaning * coalesce((cosine - (select low from span)) / (select width from span), 0.5) as fit
-    from live left join said using (id)
 ), placed as (
     select id, cosine, fit + :neighbours * coalesce(greatest(
                lag(fit, 2) over turns, lag(fit) over turns,
                lead(fit) over turns, lead(fit, 2) over turns), 0) as score
-    from near
+    from (
+        select id, source, cosine,
+               :words * coalesce(bm25 / (select max(bm25) from said), 0)
+               -- A memory without a vector is neither near nor far.
+               + :meaning * coalesce((cosine - (select low from span)) / (select width from span), 0.5) as fit
+        from live left join said using (id)
+        -- So that it is worked out once, and not anew wherever a window looks.
+        offset 0
+    ) near
     window turns as (partition by source order by id)
 ), likely as (
     select id, cosine, score from placed order by score desc, id desc limit :limit + 50

@@ -6,23 +6,17 @@ begin isolation level read committed;
 commit;
 
 -- name: bind
-select north_bind(:organization_id, :user_id);
-
--- name: bind_keeping_plans
--- For recalls and saves, whose best plan is the same whatever is asked. Left to itself, the server plans anew each time,
--- at half a recall's cost.
-select north_bind(:organization_id, :user_id), set_config('plan_cache_mode', 'force_generic_plan', true);
+-- Kept plans are for recalls and saves, whose best plan is the same whatever is asked. Left to itself, the server plans
+-- anew each time, at half a recall's cost.
+select north_bind(:organization_id, :user_id),
+       case when :keep_plans then set_config('plan_cache_mode', 'force_generic_plan', true) end,
+       case when :read_only then set_config('transaction_read_only', 'on', true) end;
 
 -- name: admit
--- Fails, and with it the transaction and all that follows in it, unless the key leads to whom the transaction is bound
--- to, and they may come in: `nobody` is no uuid.
-select cast(coalesce((
-    select cast(u.id as text)
-    from lookup_key k join app_user u on u.organization_id = k.firm_id and u.id = k.user_id
-    where k.kind = :kind and k.key_hash = :key_hash and (k.expires_at is null or k.expires_at > now())
-      and k.firm_id = :organization_id and k.user_id = :user_id
-      and u.organization_id = north_organization() and u.id = north_user() and u.disabled_at is null
-), :nobody) as uuid) as user_id;
+-- As `bind`; fails, and with it all that follows in the transaction, unless the key leads to whom it is bound to.
+select north_admit(:kind, :key_hash, :organization_id, :user_id),
+       case when :keep_plans then set_config('plan_cache_mode', 'force_generic_plan', true) end,
+       case when :read_only then set_config('transaction_read_only', 'on', true) end;
 
 -- name: alive
 select 1 as alive;
