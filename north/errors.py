@@ -129,6 +129,12 @@ class HeadTooLarge(InvalidInput):
     code = "head_too_large"
 
 
+class HeadTooSlow(InvalidInput):
+    """The address and the headers did not arrive within {seconds} seconds. Send them at once."""
+
+    code = "head_too_slow"
+
+
 class FormUnreadable(InvalidInput):
     """The form cannot be read: {reason}. Send the file as the field `file` of `multipart/form-data`, or as the body
     itself.

@@ -14,6 +14,7 @@ from north.errors import NorthError
 
 ALWAYS = (
     errors.HeadTooLarge,
+    errors.HeadTooSlow,
     errors.NotSignedIn,
     errors.TooManyRequests,
     errors.DatabaseUnavailable,

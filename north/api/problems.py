@@ -30,6 +30,7 @@ STATUSES: dict[type[NorthError], HTTPStatus] = {
     errors.BodyNotTyped: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     errors.BodyTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     errors.HeadTooLarge: HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+    errors.HeadTooSlow: HTTPStatus.REQUEST_TIMEOUT,
     errors.ImportTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     errors.MethodNotAllowed: HTTPStatus.METHOD_NOT_ALLOWED,
     errors.FormUnreadable: HTTPStatus.BAD_REQUEST,

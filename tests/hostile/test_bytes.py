@@ -13,6 +13,7 @@ from psycopg import sql
 
 from north.access.login import log_in
 from north.chat.threads import create_thread
+from north.commands import heads
 from north.memory.backend import Backend
 from north.memory.save import save
 from north.model import Draft, MemoryType, Saved
@@ -330,6 +331,44 @@ async def test_what_does_not_end_is_broken_off(address: str, beginning: bytes) -
                 await writer.drain()
     finally:
         writer.close()
+
+
+WHOLE = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+SLOW: dict[str, tuple[bytes, bytes]] = {
+    "nothing": (b"", b""),
+    "a part of a head": (b"GET / HTTP/1.1\r\nX-Name: a", b"408"),
+    "a part of a second head": (WHOLE + b"GET / HTTP/1.1\r\n", b"408"),
+    "a part of a body": (b"POST /api/v1/recall HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{", b""),
+}
+
+
+@pytest.mark.parametrize(("sent", "status"), SLOW.values(), ids=SLOW)
+async def test_what_does_not_come_is_not_waited_for(
+    address: str, sent: bytes, status: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(heads, "HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(heads, "PIECE_SECONDS", 0.2)
+    answer = await spoken(address, sent)
+    answered = answer.split(b"HTTP/1.1 ")[1:]
+    if sent.startswith(WHOLE):
+        assert answered.pop(0).startswith(b"200")
+    assert [each[:3] for each in answered] == [status] * bool(status)
+    assert not status or b'"code": "head_too_slow"' in answered[0]
+
+
+async def test_what_comes_in_time_may_take_long_as_a_whole(
+    address: str, ana: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(heads, "HEAD_SECONDS", 1.0)
+    monkeypatch.setattr(heads, "PIECE_SECONDS", 0.4)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for piece in (b'{"query": ', b'"what ', b"is ", b"due", b'?"}'):
+            yield piece
+            await asyncio.sleep(0.25)
+
+    reply = await ana.post("/api/v1/recall", content=pieces(), headers=JSON)
+    assert reply.status_code == 200, reply.text
 
 
 async def test_long_heads_and_bodies_one_after_the_other_are_no_long_head(
