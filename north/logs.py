@@ -65,6 +65,11 @@ def _line(logger: WrappedLogger, method: str, event: EventDict) -> str:
     return printable(_LOGFMT(logger, method, event)).replace("\n", "\\n")
 
 
+def _is_not_told_already(record: logging.LogRecord) -> bool:
+    """False for what the database driver says of an error that it leaves aside, since it has raised another."""
+    return not str(record.msg).startswith("error ignored")
+
+
 def configure_logging() -> None:
     """Log to standard error, North's own events and the warnings of libraries, each as one line of key=value."""
     shared: list[Processor] = [
@@ -85,5 +90,6 @@ def configure_logging() -> None:
         )
     )
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger("psycopg").addFilter(_is_not_told_already)
     # When a line cannot be written, `logging` would print the exception that it was about, values and all.
     logging.raiseExceptions = False

@@ -111,6 +111,18 @@ class TestUp:
         assert (status, saved["outcome"]) == (201, "saved")
         assert fact["content"] in up.memories(token)
 
+    def test_when_its_postgres_is_killed_it_answers_again_within_ten_seconds(self, up: Up, token: str) -> None:
+        def postmaster() -> int | None:
+            found = find_postmaster(Folder(up.data_dir).postgres)
+            return found.pid if found and found.ready else None
+
+        known, killed, until = up.memories(token), postmaster(), time.monotonic() + 10
+        assert killed is not None
+        os.kill(killed, signal.SIGKILL)
+        while postmaster() in (None, killed) or ask("GET", f"{up.address}/api/v1/memories", token)[0] != 200:
+            assert time.monotonic() < until
+        assert up.memories(token) == known
+
     def test_a_head_without_measure_is_refused(self, up: Up, token: str) -> None:
         with pytest.raises(urllib.error.HTTPError) as refused:
             ask("GET", f"{up.address}/healthz", token + "a" * 70_000)

@@ -55,3 +55,16 @@ except ValueError:
 def test_a_log_that_cannot_be_written_does_not_spill_what_it_was_about() -> None:
     done = subprocess.run([sys.executable, "-c", UNWRITABLE], capture_output=True, text=True)
     assert "Acme" not in done.stderr
+
+
+def test_what_the_driver_leaves_aside_is_not_told_beside_the_error_that_it_raised() -> None:
+    code = """
+import logging
+from north.logs import configure_logging
+configure_logging()
+logging.getLogger("psycopg").warning("error ignored terminating %r: %s", "a pipeline", "pipeline aborted")
+logging.getLogger("psycopg").warning("query cancellation failed: %s", "it is gone")
+logging.getLogger("psycopg.pool").warning("error connecting in %r", "north")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "ignored" not in done.stderr and "cancellation" in done.stderr and "connecting" in done.stderr

@@ -14,6 +14,7 @@ from pydantic import SecretStr
 
 from north.assembly import Place, make_backend, opened
 from north.db.embedded import EmbeddedServer, embedded, read_credentials, server_url
+from north.db.embedded_keeper import kept_running
 from north.db.migrate import (
     APPLICATION,
     SCHEDULER,
@@ -48,7 +49,7 @@ def place_of(settings: Settings) -> Iterator[Place]:
             checked_url("NORTH_SCHEDULER_DATABASE_URL", sweeping) if sweeping else None,
         )
         return
-    with embedded(settings.data_dir) as server:
+    with embedded(settings.data_dir) as server, kept_running(server):
         yield prepare(server, settings)
 
 

@@ -26,6 +26,7 @@ from north.commands.place import demo_password, prepare, ready_place
 from north.db.canary import check_isolation
 from north.db.connect import Database
 from north.db.embedded import embedded
+from north.db.embedded_keeper import kept_running
 from north.errors import Misconfigured, PortInUse
 from north.settings import Settings
 
@@ -144,7 +145,7 @@ def up(settings: Settings) -> None:
     if settings.database_url is not None:
         raise Misconfigured(reason="`north up` brings its own Postgres; with NORTH_DATABASE_URL use `north serve`")
     listener = listening_socket(settings)
-    with listener, embedded(settings.data_dir) as server:
+    with listener, embedded(settings.data_dir) as server, kept_running(server):
         place = prepare(server, settings)
         password = demo_password(settings.data_dir)
         asyncio.run(_seed(settings, place, password))

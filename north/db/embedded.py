@@ -74,6 +74,17 @@ class EmbeddedServer:
         """A libpq URL, password included, for the superuser `postgres`."""
         return server_url(self, "postgres", self._password, database)
 
+    @property
+    def alive(self) -> bool:
+        """Whether a server runs on the folder now, be it this one or one that was started after it had died."""
+        if self._process is not None and self._process.poll() is None:
+            return True
+        return find_postmaster(Folder(self.data_dir).postgres) is not None
+
+    def release(self) -> None:
+        """Give up the lease and nothing else: the server has died, or others look after it."""
+        self._lease.close()
+
     def stop(self) -> None:
         """Give up the lease and, when no other process holds one, shut the server down (20 s, then at once).
 
