@@ -7,10 +7,10 @@ from typing import Any
 from uuid import UUID
 
 from north.db.races import retried
-from north.errors import RuleActionUnknown, RuleNotFound
+from north.errors import InvalidInput, RuleActionUnknown, RuleNotFound
 from north.memory.backend import Backend
 from north.memory.input import check_line
-from north.memory.terms import matches_phrase
+from north.memory.terms import has_words, matches_phrase
 from north.model import Caller, MemoryType, Rule, Scope, new_id
 
 NEVER_REMEMBER = "never_remember"
@@ -62,11 +62,13 @@ async def create_rule(
 
     Raises:
         RuleActionUnknown: another action.
-        InvalidInput: the phrase has more than 200 characters, or control characters.
+        InvalidInput: the phrase has more than 200 characters, control characters, or no word in it.
     """
     if action != NEVER_REMEMBER:
         raise RuleActionUnknown
     words = check_line(phrase, "phrase", PHRASE_LIMIT) if phrase and phrase.strip() else None
+    if words is not None and not has_words(words):
+        raise InvalidInput(reason="the phrase has no word in it, so that the rule would forbid nothing; write words")
     async with backend.database.tenant(caller) as transaction:
         row = await transaction.first(
             "rules.insert_rule",

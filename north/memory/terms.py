@@ -118,6 +118,11 @@ def query_terms(text: str) -> list[str]:
     return unique
 
 
+def has_words(text: str) -> bool:
+    """Whether there is a word in it that a phrase could match."""
+    return next(_tokens(text), None) is not None
+
+
 def matches_phrase(phrase: str, text: str) -> bool:
     """Whether the words of `phrase` stand one after another in `text`, in any case and inflection.
 

@@ -16,6 +16,7 @@ import pytest
 
 import north
 from north.commands.options import say, show
+from north.errors import InvalidInput
 from north.logs import printable
 from north.memory.backend import Backend
 from north.memory.listing import MemoryFilter, list_memories
@@ -24,6 +25,7 @@ from north.memory.recall import recall
 from north.memory.rules import create_rule, forbidding
 from north.memory.save import save
 from north.memory.search import search_memories
+from north.memory.terms import has_words, matches_phrase
 from north.model import Draft, MemoryType, Scope
 from north.web.memory_export import as_csv, as_json, as_markdown
 from tests.conftest import FirmOfTest
@@ -207,6 +209,11 @@ class TestSearches:
     async def test_a_rule_forbids_its_words_and_no_pattern(
         self, backend: Backend, firm: FirmOfTest, phrase: str
     ) -> None:
+        assert not matches_phrase(phrase, PLAIN)
+        if not has_words(phrase):
+            with pytest.raises(InvalidInput, match="no word in it"):
+                await create_rule(backend, firm.a, "never_remember", None, None, phrase)
+            return
         rule = await create_rule(backend, firm.a, "never_remember", None, None, phrase)
         assert forbidding([rule], Scope.USER_PRIVATE, MemoryType.FACT, PLAIN) is None
         assert forbidding([rule], Scope.USER_PRIVATE, MemoryType.FACT, "a" * 2000) is None

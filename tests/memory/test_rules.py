@@ -41,7 +41,7 @@ class TestMatching:
             (None, None, "address home", False),
             (None, None, "dress", False),
             (None, None, "home.*", True),
-            (None, None, "%", False),
+            (None, None, "home%ess", False),
             (PERSONAL, FACT, "home address", True),
             (PERSONAL, DEADLINE, "home address", False),
             (MATTER, FACT, "home address", False),
@@ -89,6 +89,18 @@ class TestCreating:
     async def test_needs_a_phrase_of_one_line(self, backend: Backend, firm: FirmOfTest, phrase: str) -> None:
         with pytest.raises(InvalidInput):
             await never(backend, firm, phrase=phrase)
+
+    @pytest.mark.parametrize("phrase", ["§", "***", "€ – !"])
+    async def test_a_phrase_without_a_word_would_forbid_nothing(
+        self, backend: Backend, firm: FirmOfTest, phrase: str
+    ) -> None:
+        with pytest.raises(InvalidInput, match="no word in it"):
+            await never(backend, firm, phrase=phrase)
+
+    @pytest.mark.parametrize("phrase", ["§ 5", "C", "東京", "é"])
+    async def test_a_word_may_be_short_or_of_any_script(self, backend: Backend, firm: FirmOfTest, phrase: str) -> None:
+        rule = await never(backend, firm, phrase=phrase)
+        assert forbidding([rule], Scope.USER_PRIVATE, MemoryType.FACT, f"About {phrase}, then.") == rule
 
     @pytest.mark.parametrize("phrase", ["", "  ", None])
     async def test_takes_a_blank_phrase_as_none(self, backend: Backend, firm: FirmOfTest, phrase: str | None) -> None:
