@@ -51,7 +51,9 @@ class ScoredMemory(MemoryShape):
     @classmethod
     def scored(cls, hit: Recalled) -> Self:
         """A hit of a recall."""
-        return cls.of(hit.memory).model_copy(update={"score": round(hit.score, 3)})
+        shape = cls.of(hit.memory)
+        shape.score = round(hit.score, 3)
+        return shape
 
 
 class RecallReply(BaseModel):
