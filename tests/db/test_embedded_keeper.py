@@ -83,7 +83,7 @@ def has_ended(pid: int) -> bool:
     return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
-def test_one_that_is_killed_again_and_again_comes_back_with_all_that_it_had_confirmed(tmp_path: Path) -> None:
+def test_one_that_is_killed_again_and_again_comes_back_with_all_that_it_had_acknowledged(tmp_path: Path) -> None:
     with capture_logs() as logs, embedded(tmp_path / "data") as server, kept_running(server):
         for number in range(3):
             with psycopg.connect(server.superuser_url(), autocommit=True) as connection:
