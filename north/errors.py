@@ -325,6 +325,12 @@ class ImportRunning(Conflict):
     code = "import_running"
 
 
+class TooManyImports(Conflict):
+    """You have {limit} files waiting to be read. Wait until one has been, or cancel one, and send this one again."""
+
+    code = "too_many_imports"
+
+
 # --- what the caller may not do -----------------------------------------------------------------------------
 
 

@@ -23,6 +23,7 @@ RECEIVING = (
     errors.UploadBroken,
     errors.ImportEmpty,
     errors.ImportTooLarge,
+    errors.TooManyImports,
 )
 
 BINARY = {"schema": {"type": "string", "format": "binary"}}

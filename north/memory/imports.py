@@ -23,6 +23,7 @@ from north.errors import (
     ImportRunning,
     ImportTooLarge,
     NorthError,
+    TooManyImports,
     Unavailable,
 )
 from north.memory.backend import Backend
@@ -36,6 +37,8 @@ IMPORT_LIMIT = 2 * 1024**3
 """The largest file, in bytes."""
 PIECE = 1024**2
 """The size of what is stored of a file at a time, in bytes; the last piece is smaller."""
+FILES_LIMIT = 20
+"""How many files of one lawyer may be kept at a time: each goes when it has been read."""
 NAME_LIMIT = 200
 UNDONE_AT_ONCE = 2000
 TASK = "import"
@@ -55,6 +58,7 @@ async def receive(backend: Backend, caller: Caller, file_name: str, chunks: Asyn
     Raises:
         ImportTooLarge: the file has more than 2 GiB.
         ImportEmpty: the file has no byte.
+        TooManyImports: the lawyer has 20 files that arrive, wait or are read.
         DatabaseUnavailable: it cannot be stored.
 
     Whatever is raised, by this or by `chunks`, nothing of the file stays behind.
@@ -96,6 +100,10 @@ async def _store(backend: Backend, caller: Caller, import_id: UUID, chunks: Asyn
 @retried
 async def _store_piece(backend: Backend, caller: Caller, import_id: UUID, number: int, piece: bytes) -> None:
     async with backend.database.tenant(caller) as transaction:
+        if number == 0:
+            kept = await transaction.first("imports.files_kept")
+            if kept and kept["files"] >= FILES_LIMIT:
+                raise TooManyImports(limit=FILES_LIMIT)
         await transaction.send("imports.insert_chunk", import_id=import_id, number=number, piece=piece)
 
 

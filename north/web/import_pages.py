@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from north.connectors.uploads import open_upload
-from north.errors import ImportEnded, ImportRunning, InvalidInput
+from north.errors import ImportEnded, ImportRunning, InvalidInput, TooManyImports
 from north.memory.backend import Backend
 from north.memory.imports import IMPORT_LIMIT, cancel_import, get_import, list_imports, receive, undo_import
 from north.model import Caller, Import, Origin, User
@@ -39,7 +39,7 @@ async def bring_in(request: Request, backend: RunningBackend, user: CurrentUser)
         upload = await open_upload(request, IMPORT_LIMIT, fields=(FILE, PASTED))
         name = PASTED_NAME if upload.field == PASTED else upload.name
         brought = await receive(backend, _caller(user), name, upload.chunks)
-    except InvalidInput as error:
+    except (InvalidInput, TooManyImports) as error:
         if is_htmx(request):
             return HTMLResponse(render_fragment(PARTS, "refused", str(error)), 422)
         return await _show(request, backend, user, refused=str(error), status=status_of(error))

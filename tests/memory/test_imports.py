@@ -10,7 +10,15 @@ from datetime import timedelta
 import pytest
 
 from north.chat.mining import make_miner
-from north.errors import ImportEmpty, ImportEnded, ImportNotFound, ImportRunning, ImportTooLarge, UploadBroken
+from north.errors import (
+    ImportEmpty,
+    ImportEnded,
+    ImportNotFound,
+    ImportRunning,
+    ImportTooLarge,
+    TooManyImports,
+    UploadBroken,
+)
 from north.memory import imports
 from north.memory.backend import Backend
 from north.memory.imports import (
@@ -36,6 +44,21 @@ EXPORT = chatgpt_export(chatgpt_conversation("1", "I always cite in Bluebook for
 
 def pieces(database: TestDatabase, caller: Caller) -> int:
     return count(database, "import_chunk", caller)
+
+
+async def test_no_lawyer_fills_the_disk_with_files_that_wait(
+    backend: Backend, database: TestDatabase, firm: FirmOfTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(imports, "FILES_LIMIT", 2)
+    first = await uploaded(backend, firm.a, EXPORT)
+    await uploaded(backend, firm.a, EXPORT)
+    kept = pieces(database, firm.a)
+    with pytest.raises(TooManyImports, match="You have 2 files waiting"):
+        await uploaded(backend, firm.a, EXPORT)
+    assert pieces(database, firm.a) == kept and len(await list_imports(backend, firm.a)) == 2
+    await uploaded(backend, firm.b, EXPORT)
+    await cancel_import(backend, firm.a, first.id)
+    await uploaded(backend, firm.a, EXPORT)
 
 
 class TestReceiving:

@@ -11,6 +11,11 @@ where organization_id = :organization_id and import_id = :import_id and number =
 -- name: chunk_count
 select count(*) as count from import_chunk where organization_id = :organization_id and import_id = :import_id;
 
+-- name: files_kept
+-- How many of the lawyer's files are arriving, waiting or being read.
+select count(*) as files from import_chunk
+where organization_id = :organization_id and user_id = :user_id and number = 0;
+
 -- name: delete_chunks!
 delete from import_chunk where organization_id = :organization_id and import_id = :import_id;
 
