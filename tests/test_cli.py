@@ -23,6 +23,7 @@ from north.cli import app
 from north.db.embedded_folder import Folder
 from north.db.embedded_process import find_postmaster
 from tests.commands import NORTH, SECONDS, Running, ask, environment, every_command, free_port, running_north
+from tests.db.servers import ready_pid
 
 PLAIN = {"NORTH_MODEL": "offline", "NORTH_EMBEDDER": "none"}
 
@@ -112,14 +113,10 @@ class TestUp:
         assert fact["content"] in up.memories(token)
 
     def test_when_its_postgres_is_killed_it_answers_again_within_ten_seconds(self, up: Up, token: str) -> None:
-        def postmaster() -> int | None:
-            found = find_postmaster(Folder(up.data_dir).postgres)
-            return found.pid if found and found.ready else None
-
-        known, killed, until = up.memories(token), postmaster(), time.monotonic() + 10
+        known, killed, until = up.memories(token), ready_pid(up.data_dir), time.monotonic() + 10
         assert killed is not None
         os.kill(killed, signal.SIGKILL)
-        while postmaster() in (None, killed) or ask("GET", f"{up.address}/api/v1/memories", token)[0] != 200:
+        while ready_pid(up.data_dir) in (None, killed) or ask("GET", f"{up.address}/api/v1/memories", token)[0] != 200:
             assert time.monotonic() < until
         assert up.memories(token) == known
 

@@ -30,7 +30,7 @@ class LimitedHeads(HttpToolsProtocol):
 
     _arrived = 0
     _refusal: HeadTooLarge | HeadTooSlow | None = None
-    _head_begun = False
+    _in_head = False
     _in_body = False
     _patience: asyncio.TimerHandle | None = None
 
@@ -48,7 +48,7 @@ class LimitedHeads(HttpToolsProtocol):
         """A head begins."""
         super().on_message_begin()
         self._arrived = 0
-        self._head_begun = True
+        self._in_head = True
         self._wait(HEAD_SECONDS)
 
     def on_headers_complete(self) -> None:
@@ -57,7 +57,7 @@ class LimitedHeads(HttpToolsProtocol):
         if size > HEAD_LIMIT:
             self._refusal = HeadTooLarge(limit=HEAD_LIMIT)
             raise self._refusal  # the parser stops at it, and `send_400_response` tells
-        self._in_body = True
+        self._in_head, self._in_body = False, True
         self._wait(PIECE_SECONDS)
         super().on_headers_complete()
 
@@ -69,7 +69,7 @@ class LimitedHeads(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """The request is there as a whole."""
-        self._head_begun = self._in_body = False
+        self._in_body = False
         self._stop_waiting()
         super().on_message_complete()
 
@@ -78,8 +78,7 @@ class LimitedHeads(HttpToolsProtocol):
         self._arrived += len(data)
         super().data_received(data)
         if self._arrived > HEAD_LIMIT:
-            self._refusal = HeadTooLarge(limit=HEAD_LIMIT)
-            self.send_400_response("")
+            self._refuse(HeadTooLarge(limit=HEAD_LIMIT))
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no request, and one whose head is too large or too slow."""
@@ -91,6 +90,10 @@ class LimitedHeads(HttpToolsProtocol):
         lines = [name + b": " + value + b"\r\n" for name, value in headers]
         self.transport.write(b"".join([STATUS_LINE[refusal.status_code], *lines, b"\r\n", refusal.body]))
         self.transport.close()
+
+    def _refuse(self, refusal: HeadTooLarge | HeadTooSlow) -> None:
+        self._refusal = refusal
+        self.send_400_response("")
 
     def _wait(self, seconds: float) -> None:
         """Give the client so many seconds from now on."""
@@ -106,8 +109,7 @@ class LimitedHeads(HttpToolsProtocol):
         answering = self.cycle is not None and not self.cycle.response_complete
         if self.flow.read_paused or (answering and not self._in_body):
             self._wait(seconds)
-        elif self._head_begun and not self._in_body:
-            self._refusal = HeadTooSlow(seconds=round(seconds))
-            self.send_400_response("")
+        elif self._in_head:
+            self._refuse(HeadTooSlow(seconds=round(seconds)))
         else:
             self.transport.close()

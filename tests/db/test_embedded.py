@@ -27,6 +27,7 @@ import sqlalchemy
 from north.db import embedded_account, embedded_process
 from north.db.embedded import EmbeddedServer, embedded, read_credentials, running, server_url, start
 from north.errors import DataFolderTooNew, DataFolderUnusable, Misconfigured
+from tests.db.servers import ask, ended
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root has to give up being root")
 
@@ -71,22 +72,12 @@ def copy(initialised: Path, to: Path) -> Path:
     return Path(shutil.copytree(initialised, to))
 
 
-def ask(server: EmbeddedServer, query: str) -> object:
-    with psycopg.connect(server.superuser_url()) as connection:
-        row = connection.execute(query.encode()).fetchone()
-    return None if row is None else row[0]
-
-
 def setting(server: EmbeddedServer, name: str) -> object:
     return ask(server, f"show {name}")
 
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
-
-
-def ended(pid: int) -> bool:
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
 @contextmanager

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import psutil  # type: ignore[import-untyped]  # it ships no types
 import psycopg
 import pytest
 from structlog.testing import capture_logs
@@ -19,7 +18,7 @@ from north.db import embedded_keeper
 from north.db.embedded import EmbeddedServer, embedded
 from north.db.embedded_folder import Folder
 from north.db.embedded_keeper import kept_running
-from north.db.embedded_process import find_postmaster
+from tests.db.servers import ask, ended, ready_pid
 
 SECONDS = 10.0
 ANOTHER = """
@@ -44,14 +43,9 @@ def kept(tmp_path: Path) -> Iterator[EmbeddedServer]:
         yield server
 
 
-def pid_of(server: EmbeddedServer) -> int | None:
-    found = find_postmaster(Folder(server.data_dir).postgres)
-    return found.pid if found and found.ready else None
-
-
 def kill(server: EmbeddedServer) -> int:
     """Kill whichever server runs; its process id."""
-    pid = pid_of(server)
+    pid = ready_pid(server.data_dir)
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
     return pid
@@ -67,20 +61,10 @@ def waited_for(what: Callable[[], object]) -> object:
 
 def back(server: EmbeddedServer, killed: int) -> int:
     """The process id of the server that came after the one that was killed."""
-    waited_for(lambda: pid_of(server) not in (None, killed))
-    pid = pid_of(server)
+    waited_for(lambda: ready_pid(server.data_dir) not in (None, killed))
+    pid = ready_pid(server.data_dir)
     assert pid is not None
     return pid
-
-
-def answer(server: EmbeddedServer, query: bytes) -> object:
-    with psycopg.connect(server.superuser_url(), autocommit=True) as connection:
-        row = connection.execute(query).fetchone()
-    return None if row is None else row[0]
-
-
-def has_ended(pid: int) -> bool:
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
 def test_one_that_is_killed_again_and_again_comes_back_with_all_that_it_had_acknowledged(tmp_path: Path) -> None:
@@ -90,8 +74,8 @@ def test_one_that_is_killed_again_and_again_comes_back_with_all_that_it_had_ackn
                 connection.execute("create table if not exists kept (number int)")
                 connection.execute("insert into kept values (%s)", (number,))
             last = back(server, kill(server))
-            assert answer(server, b"select count(*) from kept") == number + 1
-    assert has_ended(last), "it ends with the last who needs it"
+            assert ask(server, "select count(*) from kept") == number + 1
+    assert ended(last), "it ends with the last who needs it"
     assert [entry["event"] for entry in logs] == ["embedded_postgres_started_again"] * 3
 
 
@@ -101,10 +85,10 @@ def test_two_who_keep_it_start_one_and_it_lives_as_long_as_either_needs_it(kept:
         assert other.stdout is not None and other.stdin is not None
         assert other.stdout.readline() == f"{kept.pid}\n".encode()
         pid = back(kept, kill(kept))
-        assert answer(kept, b"select 1") == 1
+        assert ask(kept, "select 1") == 1
         other.stdin.close()
         assert other.wait(SECONDS) == 0
-    assert answer(kept, b"select 1") == 1 and pid_of(kept) == pid
+    assert ask(kept, "select 1") == 1 and ready_pid(kept.data_dir) == pid
 
 
 def test_one_that_does_not_start_is_tried_again_and_the_log_says_why(kept: EmbeddedServer) -> None:
@@ -121,5 +105,5 @@ def test_one_that_does_not_start_is_tried_again_and_the_log_says_why(kept: Embed
 
 def test_one_that_lives_is_left_alone(kept: EmbeddedServer) -> None:
     with capture_logs() as logs:
-        assert answer(kept, b"select pg_sleep(1)") is not None
-    assert pid_of(kept) == kept.pid and logs == []
+        assert ask(kept, "select pg_sleep(1)") is not None
+    assert ready_pid(kept.data_dir) == kept.pid and logs == []

@@ -49,6 +49,24 @@ async def sees_only_their_own(database: Database, who: Owner) -> bool:
         return await owners_seen(transaction) == {who.user_id}
 
 
+async def cancelled_within(opened: AbstractAsyncContextManager[Transaction]) -> None:
+    """Open a transaction, and cancel its task while the server works for it."""
+    holding = asyncio.Event()
+
+    async def hold() -> None:
+        async with opened as transaction:
+            await owners_seen(transaction)
+            holding.set()
+            await transaction.connection.execute("select pg_sleep(30)")
+            await owners_seen(transaction)
+
+    task = asyncio.create_task(hold())
+    await holding.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
 class TestPool:
     async def test_lawyers_who_take_turns_on_one_connection_see_their_own_rows(
         self, one_connection: Database, world: World
@@ -125,20 +143,7 @@ class TestPool:
     async def test_a_cancelled_transaction_leaves_no_context_behind(
         self, one_connection: Database, world: World
     ) -> None:
-        holding = asyncio.Event()
-
-        async def hold() -> None:
-            async with one_connection.bound(world.ana.organization_id, world.ana.user_id) as transaction:
-                await owners_seen(transaction)
-                holding.set()
-                await transaction.connection.execute("select pg_sleep(30)")
-                await owners_seen(transaction)
-
-        task = asyncio.create_task(hold())
-        await holding.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        await cancelled_within(one_connection.bound(world.ana.organization_id, world.ana.user_id))
         assert await nobody_sees_anything(one_connection)
         assert await sees_only_their_own(one_connection, world.rita)
 
@@ -150,13 +155,6 @@ class TestPool:
         def reading() -> AbstractAsyncContextManager[Transaction]:
             return one_connection.bound(ana.organization_id, ana.user_id, keep_plans=True, read_only=True)
 
-        async def hold() -> None:
-            async with reading() as transaction:
-                await owners_seen(transaction)
-                holding.set()
-                await transaction.connection.execute("select pg_sleep(30)")
-                await owners_seen(transaction)
-
         async with reading() as transaction:
             assert await owners_seen(transaction) == {ana.user_id}
             assert await owners_seen(transaction) == {ana.user_id}, "what was answered already has not ended it"
@@ -166,12 +164,7 @@ class TestPool:
                 await owners_seen(transaction)
                 raise RuntimeError
         assert await nobody_sees_anything(one_connection)
-        holding = asyncio.Event()
-        task = asyncio.create_task(hold())
-        await holding.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        await cancelled_within(reading())
         assert await nobody_sees_anything(one_connection)
         async with one_connection.bound(world.rita.organization_id, world.rita.user_id) as transaction:
             assert await owners_seen(transaction) == {world.rita.user_id}
