@@ -14,6 +14,7 @@ from north.db.jobs import Jobs
 from north.errors import Misconfigured
 from north.memory.backend import Backend
 from north.memory.embedding import Backlog
+from north.memory.vector_cache import VectorCache
 from north.settings import Settings
 
 SECRET_LEAST = 32
@@ -46,6 +47,7 @@ def make_backend(settings: Settings, place: Place) -> Backend:
         jobs=Jobs(place.database_url),
         secret_key=hashlib.sha256(place.secret_key.encode()).digest(),
         settings=settings,
+        vector_cache=VectorCache(settings.vector_cache_megabytes),
         scheduler_url=place.scheduler_url,
     )
 

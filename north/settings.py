@@ -67,6 +67,9 @@ class Settings(BaseSettings):
     memory_tokens: int = Field(
         default=4000, ge=200, le=100_000, description="How many tokens of memory a prompt may carry."
     )
+    vector_cache_megabytes: int = Field(
+        default=64, ge=0, le=1_000_000, description="How much memory, in MiB, vectors take that are kept for recall."
+    )
     mine_idle_minutes: int = Field(default=10, ge=1, description="A thread idle this long, in minutes, is mined.")
     wall_hours: int = Field(
         default=12,

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import sys
 import time
 from collections import defaultdict
@@ -36,8 +37,9 @@ from benchmarks.temporary import temporary_north
 from north.assembly import Place, make_backend, opened
 from north.commands.heap import leave_out_what_is_loaded
 from north.memory.backend import Backend
-from north.memory.recall import rank_buckets
+from north.memory.both_buckets import rank_buckets
 from north.memory.sizes import Sizes
+from north.memory.vector_cache import VectorCache
 from north.settings import Settings
 
 SIZES = (100, 1_000, 10_000)
@@ -208,10 +210,11 @@ async def _together(
 
 async def _overlap(backend: Backend, desk: Desk, questions: Iterator[str], asked: int = 100) -> float:
     """The share of the exact ranking's first ten that recall finds, once it knows how large the bucket is."""
+    every_one_compared = replace(backend, sizes=Sizes(large=math.inf), vector_cache=VectorCache(0))
     found = 0
     for _ in range(asked):
         question = next(questions)
-        exact = await rank_buckets(replace(backend, sizes=Sizes()), desk.caller, question, None, TOP)
+        exact = await rank_buckets(every_one_compared, desk.caller, question, None, TOP)
         await rank_buckets(backend, desk.caller, question, None, TOP)  # from now on the size is known
         given = await rank_buckets(backend, desk.caller, question, None, TOP)
         found += len({hit.memory.id for hit in exact.personal} & {hit.memory.id for hit in given.personal})

@@ -29,9 +29,10 @@ from benchmarks.temporary import temporary_north
 from north.access.firms import add_user, create_firm
 from north.assembly import make_backend, opened
 from north.memory.backend import Backend
+from north.memory.both_buckets import rank_buckets
 from north.memory.matters import create_matter
 from north.memory.ranking import Weights
-from north.memory.recall import rank_buckets, recall
+from north.memory.recall import recall
 from north.memory.save import save
 from north.model import AlreadyKnown, Caller, Origin, Saved
 

@@ -10,6 +10,7 @@ from north.db.connect import Database
 from north.db.jobs import Jobs
 from north.memory.embedding import Backlog
 from north.memory.sizes import Sizes
+from north.memory.vector_cache import VectorCache
 from north.settings import Settings
 from north.turns import Turns
 
@@ -24,6 +25,7 @@ class Backend:
     jobs: Jobs
     secret_key: bytes
     settings: Settings
+    vector_cache: VectorCache
     sizes: Sizes = field(default_factory=Sizes)
     turns: Turns = field(default_factory=Turns)
     scheduler_url: str | None = field(default=None, repr=False)

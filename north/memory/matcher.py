@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from north.memory.backend import Backend
-from north.memory.recall import QUERY_LIMIT, rank_buckets
+from north.memory.both_buckets import rank_buckets
+from north.memory.recall import QUERY_LIMIT
 from north.memory.terms import query_terms, terms
 from north.memory.text import content_key
 from north.model import Caller, Memory, Recalled

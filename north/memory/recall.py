@@ -6,35 +6,26 @@ that adds a firm bucket re-opens the question of who signs off what every lawyer
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from uuid import UUID
 
 import structlog
-from psycopg import AsyncCursor
 
 from north.after_reply import after_reply
-from north.connectors.embeddings import Vector
-from north.db.connect import Row, Transaction
 from north.db.races import retried
 from north.errors import (
     DatabaseBusy,
     DatabaseReadOnly,
-    EmbedderUnavailable,
     InvalidInput,
-    MatterNotFound,
     NotSignedIn,
     Unavailable,
 )
 from north.memory.backend import Backend
-from north.memory.buckets import ask, make_question, matter_bucket, own_bucket
+from north.memory.both_buckets import rank_buckets
 from north.memory.fence import fence
-from north.memory.matters import check_matter_reference, id_in
-from north.memory.ranking import WEIGHTS, Weights
-from north.memory.rows import to_memory
-from north.model import Caller, Memory, Origin, Recall, Recalled, Scope, Status, new_id
+from north.model import Caller, Memory, Origin, Recall, Recalled, Scope, new_id
 
 log = structlog.get_logger(__name__)
 
@@ -43,12 +34,6 @@ QUERY_LIMIT = 10_000
 CHARACTERS_PER_TOKEN = 4
 LINE_OVERHEAD_TOKENS = 25
 """The id, type and date of a memory's line in the fence."""
-STILL_LIVE = {"status": Status.ACTIVE} | dict.fromkeys(
-    ("superseded_at", "archived_at", "archived_by_id", "archived_by_name")
-)
-"""What is known of a recalled memory without reading it."""
-FRESH_VECTOR_SECONDS = 0.25
-"""How long a recall waits for the vectors of what was saved a moment before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +48,9 @@ class Injection:
 async def recall(backend: Backend, caller: Caller, query: str, matter: str | None = None, limit: int = 12) -> Recall:
     """The memories of both buckets that answer a query best.
 
-    Besides embedding the query this costs one round trip to Postgres, or two where a bucket holds thousands, and one
-    more to note the use, once the reply is sent. Without an embedder, or while it is away, words alone decide.
+    This costs a round trip to Postgres while the query is embedded, one after it, and one more to note the use, once
+    the reply is sent; a bucket of many thousands costs three more. Without an embedder, or while it is away, words
+    alone decide.
 
     Args:
         backend: the running North.
@@ -124,60 +110,6 @@ def _within(budget: int, hits: Sequence[Recalled]) -> set[UUID]:
             break
         chosen.add(hit.memory.id)
     return chosen
-
-
-@retried
-async def rank_buckets(
-    backend: Backend, caller: Caller, query: str, matter: str | None, limit: int, weights: Weights = WEIGHTS
-) -> Recall:
-    """Both buckets, ranked, in one round trip, or two where a bucket holds thousands; notes no use."""
-    reference = check_matter_reference(matter) if matter else None
-    vector = await _vector_when_settled(backend, caller.organization_id, query)
-    question = make_question(query, vector, backend.embedder.name, weights, limit)
-    buckets = [own_bucket(caller), *([matter_bucket(caller, reference)] if reference else [])]
-    async with backend.database.tenant(caller, keep_plans=True, read_only=True) as transaction:
-        found = await _find(transaction, reference) if reference else None
-        answers = await ask(transaction, backend.sizes, buckets, question)
-    place = await found.fetchone() if found else None
-    if reference and place is None:
-        raise MatterNotFound
-    own, *shared = [await answer.rows(backend.sizes) for answer in answers]
-    return Recall(
-        personal=tuple(_recalled(row, None, caller) for row in own),
-        matter=tuple(_recalled(row, place, caller) for rows in shared for row in rows),
-        matter_number=place["number"] if place else None,
-    )
-
-
-async def _find(transaction: Transaction, reference: str) -> AsyncCursor[Row]:
-    return await transaction.send("matters.find", matter=reference, matter_id=id_in(reference))
-
-
-async def _vector_when_settled(backend: Backend, organization_id: UUID, query: str) -> Vector | None:
-    """The vector of a query, and beside it those of what was saved a moment before, which are waited for."""
-    if not backend.backlog.holds(organization_id):
-        return await query_vector(backend, query)
-    vector, _ = await asyncio.gather(
-        query_vector(backend, query), backend.backlog.settled(organization_id, FRESH_VECTOR_SECONDS)
-    )
-    return vector
-
-
-async def query_vector(backend: Backend, query: str) -> Vector | None:
-    """The vector of a query; None without an embedder, or while it is away."""
-    if not backend.embedder.available or not query.strip():
-        return None
-    try:
-        (vector,) = await backend.embedder.embed([query], query=True)
-    except EmbedderUnavailable as error:
-        log.warning("recall_by_words_alone", code=error.code)
-        return None
-    return vector
-
-
-def _recalled(row: Row, place: Row | None, caller: Caller) -> Recalled:
-    matter = {f"matter_{name}": place[name] if place else None for name in ("id", "number", "name")}
-    return Recalled(to_memory({**row, **matter, **STILL_LIVE}, caller), row["score"], row["cosine"])
 
 
 async def _note_uses_after_reply(backend: Backend, caller: Caller, memories: Sequence[Memory]) -> None:

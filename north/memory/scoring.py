@@ -1,8 +1,7 @@
-"""How related memories are to a question: the first three terms of `north.memory.ranking`, for thousands at once.
+"""How related memories are to a question: the first three terms of `north.memory.ranking`, for a whole bucket at once.
 
-Postgres compares the vectors and finds the words, where the rows are, and sends what it found as columns of bytes. To
-put ten thousand of them together takes a millisecond here; in `recall.bucket`, which does it row by row, it takes ten.
-The result is the same.
+Postgres finds the words where the rows are, and sends what it found as columns of bytes. To put ten thousand of them
+together takes a millisecond here; in Postgres, row by row, it took ten.
 """
 
 from __future__ import annotations
@@ -23,11 +22,27 @@ Ids = npt.NDArray[Any]
 ID = np.dtype([("high", ">u8"), ("low", ">u8")])
 COUNTS = np.dtype([("frequency", ">i4"), ("length", ">i4")])
 TABLE_MASK = 2**18 - 1
+ROOM = 8
+"""How many places a table of ids has for each of them."""
 SATURATION, LENGTH_SHARE = 0.9, 0.4
-"""BM25's k1 and b, as in `recall.sql`: they suit short texts."""
+"""BM25's k1 and b: they suit short texts."""
 NEIGHBOURS_EACH_WAY = 2
 MORE = 50
-"""How many more than asked for are looked at once recency and type are added, at most, as in `recall.sql`."""
+"""How many more than asked for are looked at once recency and type are added, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The memories of a bucket in the order of source and id, and their cosines; NaN where one has no vector."""
+
+    ids: Ids
+    sources: Ids
+    cosines: Floats
+
+    @classmethod
+    def of(cls, row: Row) -> Compared:
+        """From the row of `recall.compared` or `recall.cosines`."""
+        return cls(ids_in(row["ids"]), ids_in(row["sources"]), floats_in(row["cosines"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +54,20 @@ class Likely:
     cosines: Sequence[float | None]
 
 
-def most_related(compared: Row, postings: Sequence[Row], weights: Weights, limit: int) -> Likely:
+def most_related(compared: Compared, bucket: Row, postings: Sequence[Row], weights: Weights, limit: int) -> Likely:
     """The memories of a bucket that are most related to a question, somewhat more than `limit`.
 
     Args:
-        compared: the row of `recall.compared`.
+        compared: all of them.
+        bucket: how many there are (`documents`), and how many terms each has in the mean.
         postings: the rows of `recall.postings`, one a term.
         weights: what each term of the score weighs.
         limit: how many are asked for.
     """
-    ids, sources, cosines = ids_in(compared["ids"]), ids_in(compared["sources"]), floats_in(compared["cosines"])
-    said = words(ids, compared, postings)
-    fits = weights.words * shares(said) + weights.meaning * spread(cosines, cosines)
-    return likely(ids, fits + weights.neighbours * _lent(sources, fits), cosines, weights, limit)
+    said = words(compared.ids, bucket, postings)
+    fits = weights.words * shares(said) + weights.meaning * spread(compared.cosines, compared.cosines)
+    scores = fits + weights.neighbours * _lent(compared.sources, fits)
+    return likely(compared.ids, scores, compared.cosines, weights, limit)
 
 
 def likely(ids: Ids, scores: Floats, cosines: Floats, weights: Weights, limit: int) -> Likely:
@@ -102,27 +118,28 @@ def words(ids: Ids, bucket: Row, postings: Sequence[Row]) -> Floats:
     slowed = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * counts["length"] / bucket["mean"])
     each = [len(posting["ids"] or b"") // ID.itemsize for posting in postings]
     gained = np.repeat(idf, each) * frequency * (SATURATION + 1) / (frequency + slowed)
-    places = _places(ids, holders)
-    known = places >= 0
-    return np.bincount(places[known], gained[known], len(ids)).astype(np.float64)
+    at = places(ids, holders)
+    known = at >= 0
+    return np.bincount(at[known], gained[known], len(ids)).astype(np.float64)
 
 
-def _places(ids: Ids, wanted: Ids) -> Places:
+def places(ids: Ids, wanted: Ids) -> Places:
     """Where in `ids` each of `wanted` stands; -1 for one that does not.
 
     The last bits of an id are random: a table leads from them to the id. Those who lost their place in it to another
     have the next table to themselves, until everyone has had one.
     """
-    slots, wanted_slots = ((of["low"] & TABLE_MASK).astype(np.intp) for of in (ids, wanted))
-    places, table = np.full(len(wanted), -1), np.zeros(TABLE_MASK + 1, np.intp)
+    mask = min(TABLE_MASK, (1 << (ROOM * len(ids)).bit_length()) - 1)
+    slots, wanted_slots = ((of["low"] & mask).astype(np.intp) for of in (ids, wanted))
+    at, table = np.full(len(wanted), -1), np.zeros(mask + 1, np.intp)
     without, sought = np.arange(len(ids)), np.arange(len(wanted))
     while len(without) and len(sought):
         table[slots[without]] = without
         found = table[wanted_slots[sought]]
         same = ids[found] == wanted[sought]
-        places[sought[same]] = found[same]
+        at[sought[same]] = found[same]
         without, sought = without[table[slots[without]] != without], sought[~same]
-    return places
+    return at
 
 
 def shares(scores: Floats) -> Floats:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from north.db.races import retried
 from north.errors import InvalidInput
 from north.memory.backend import Backend
+from north.memory.both_buckets import query_vector
 from north.memory.input import like_patterns
 from north.memory.listing import PAGE_LIMIT, MemoryFilter, Page, narrowing
-from north.memory.recall import query_vector
 from north.memory.rows import memories_by_id
 from north.model import Caller
 

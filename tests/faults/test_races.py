@@ -23,8 +23,9 @@ from north.access.tokens import create_token, delete_token
 from north.db.races import ATTEMPTS, LostRace, retried
 from north.errors import AlreadyExists, DatabaseBusy
 from north.memory.backend import Backend
+from north.memory.both_buckets import rank_buckets
 from north.memory.matters import create_matter
-from north.memory.recall import note_uses, rank_buckets
+from north.memory.recall import note_uses
 from north.memory.trust import sweep
 from north.memory.wall import record_consultation
 from north.model import Origin

@@ -14,9 +14,10 @@ from structlog.testing import capture_logs
 from north.connectors.embeddings import Vector
 from north.errors import EmbedderUnavailable
 from north.memory.backend import Backend
+from north.memory.both_buckets import FRESH_VECTOR_SECONDS
 from north.memory.edit import edit
 from north.memory.embedding import BATCH, Backlog
-from north.memory.recall import FRESH_VECTOR_SECONDS, recall
+from north.memory.recall import recall
 from north.memory.save import save
 from tests.conftest import FirmOfTest, TestDatabase
 from tests.memory.remembering import personal, remember, stored

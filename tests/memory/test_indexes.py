@@ -16,7 +16,8 @@ READERS = {
     "recall.sketched": "memory_sketch",
     "memory.page": "memory_listed",
     "memory.found": "memory_listed",
-    "recall.bucket": None,
+    "recall.listed": "memory_sketch",
+    "recall.vectors": None,
     "recall.compared": None,
     "recall.beside": None,
 }

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from north.assembly import make_backend, opened
 from north.memory.backend import Backend
-from north.memory.recall import rank_buckets
+from north.memory.both_buckets import rank_buckets
 from north.memory.save import save
 from north.memory.terms import query_terms, terms
 from north.model import Draft, MemoryType, Recalled

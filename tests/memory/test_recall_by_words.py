@@ -15,6 +15,7 @@ from north.errors import EmbedderUnavailable
 from north.memory.backend import Backend
 from north.memory.embedding import Backlog, embed_stored
 from north.memory.recall import recall
+from north.memory.vector_cache import VectorCache
 from north.model import Memory
 from north.settings import Settings
 from tests.conftest import FirmOfTest, TestDatabase, make_firm
@@ -106,7 +107,8 @@ class TestMissingVectors:
         with psycopg.connect(database.superuser_url) as connection:
             change = b"update agent_memory_candidate set embedding = null, embedding_model = null where id = %s"
             assert connection.execute(change, (memories[0].id,)).rowcount == 1
-        found = (await recall(backend, firm.a, "Bluebook citations")).personal
+        started_anew = replace(backend, vector_cache=VectorCache(1))
+        found = (await recall(started_anew, firm.a, "Bluebook citations")).personal
         assert found[0].memory.id == memories[0].id and found[0].cosine is None
         assert len(found) == 6 and all(hit.cosine is not None for hit in found[1:])
 
@@ -119,7 +121,8 @@ class TestMissingVectors:
         with psycopg.connect(database.superuser_url) as connection:
             change = b"update agent_memory_candidate set embedding = '[1,2,3]', embedding_model = 'older' where id = %s"
             connection.execute(change, (memory.id,))
-        found = (await recall(backend, firm.a, "Bluebook citations")).personal
+        started_anew = replace(backend, vector_cache=VectorCache(1))
+        found = (await recall(started_anew, firm.a, "Bluebook citations")).personal
         assert [hit.memory.id for hit in found] == [memory.id, other.id]
 
     async def test_are_added_later_by_the_worker(

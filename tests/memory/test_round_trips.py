@@ -11,11 +11,12 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from north.db.connect import Database
-from north.memory import sizes
 from north.memory.backend import Backend
-from north.memory.recall import rank_buckets, recall
+from north.memory.both_buckets import rank_buckets
+from north.memory.recall import recall
 from north.memory.rules import create_rule
 from north.memory.save import save
+from north.memory.sizes import Sizes
 from north.model import AlreadyKnown, Outcome, RefusedByRule, Saved
 from tests.conftest import FirmOfTest, TestDatabase, open_pool
 from tests.memory.remembering import on_matter, personal, remember
@@ -79,7 +80,7 @@ async def wired(database: TestDatabase) -> AsyncIterator[tuple[Wire, Database]]:
         await asyncio.gather(*(writer.wait_closed() for writer in writers), return_exceptions=True)
 
 
-async def test_recall_waits_once_for_both_buckets_and_once_to_note_the_use(
+async def test_recall_waits_while_the_question_is_embedded_then_once_for_both_buckets_and_once_to_note_the_use(
     backend: Backend, firm: FirmOfTest, database: TestDatabase
 ) -> None:
     await remember(backend, firm.a, personal("I cite in Bluebook form."))
@@ -88,36 +89,28 @@ async def test_recall_waits_once_for_both_buckets_and_once_to_note_the_use(
         slow = replace(backend, database=served)
         wire.round_trips = 0
         await rank_buckets(slow, firm.a, "the client's form", "HV-1001", 12)
-        assert wire.round_trips == 2, "how large the buckets are is not known yet"
+        assert wire.round_trips == 3, "the vectors are not kept yet"
         wire.round_trips = 0
         found = await rank_buckets(slow, firm.a, "the client's form", "HV-1001", 12)
         assert len(found.memories) == 2
-        assert wire.round_trips == 1
+        assert wire.round_trips == 2
         await recall(slow, firm.a, "the client's form", "HV-1001")
-        assert wire.round_trips == 3
+        assert wire.round_trips == 5
 
 
-@pytest.mark.parametrize(("large", "round_trips"), [(10, 2), (1, 6)])
-async def test_recall_waits_once_more_for_buckets_of_thousands_and_twice_more_for_each_that_is_large(
-    backend: Backend,
-    firm: FirmOfTest,
-    database: TestDatabase,
-    monkeypatch: pytest.MonkeyPatch,
-    large: int,
-    round_trips: int,
+async def test_recall_waits_three_times_more_for_each_bucket_that_is_large(
+    backend: Backend, firm: FirmOfTest, database: TestDatabase
 ) -> None:
-    monkeypatch.setattr(sizes, "SMALL", 1)
-    monkeypatch.setattr(sizes, "LARGE", large)
     for text in ("I cite in Bluebook form.", "I write in short words."):
         await remember(backend, firm.a, personal(text))
         await remember(backend, firm.a, on_matter(text))
     async with wired(database) as (wire, served):
-        slow = replace(backend, database=served)
+        slow = replace(backend, database=served, sizes=Sizes(large=1))
         await rank_buckets(slow, firm.a, "the client's form", "HV-1001", 12)
         wire.round_trips = 0
         found = await rank_buckets(slow, firm.a, "the client's form", "HV-1001", 12)
         assert len(found.memories) == 4
-        assert wire.round_trips == round_trips
+        assert wire.round_trips == 7
 
 
 async def test_a_save_waits_once_to_look_and_once_to_write_whatever_comes_of_it(

@@ -1,9 +1,10 @@
-"""A bucket of thousands is ranked in two steps, partly in this process: as the one statement ranks it."""
+"""A bucket is ranked as the score is defined, in whichever way its memories are compared with the question."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -15,12 +16,15 @@ from hypothesis import strategies as st
 
 from north.connectors.embeddings import Vector
 from north.db.connect import Row
-from north.memory import scoring
+from north.memory import comparing, scoring
 from north.memory.backend import Backend
-from north.memory.buckets import Question, ask, own_bucket
+from north.memory.buckets import Question, own_bucket
+from north.memory.comparing import ByKeptVectors, ByPostgres, BySigns, Seen, ask, keep_vectors, look, way_to_compare
 from north.memory.ranking import Weights
 from north.memory.save import save
-from north.memory.sizes import LARGE, SMALL, Sizes
+from north.memory.sizes import Sizes
+from north.memory.terms import terms
+from north.memory.vector_cache import VectorCache
 from north.model import Saved
 from tests.conftest import FirmOfTest, TestDatabase
 from tests.memory.remembering import personal
@@ -51,11 +55,11 @@ numbers = st.tuples(st.integers(-2, 2), st.integers(1, 2))
 known = st.builds(Known, st.sampled_from("abc"), st.sampled_from([MODEL, MODEL, MODEL, "other", None]), numbers)
 questions = st.builds(
     Question,
-    st.lists(st.sampled_from([*WORDS, "nowhere"]), min_size=1, unique=True),
-    st.none() | st.builds(vector_of, numbers, st.sampled_from([4, WIDE])),
-    st.just(MODEL),
-    st.builds(Weights, *[st.sampled_from([0.0, 0.3, 0.5])] * 3),
-    st.sampled_from([1, 3, 12, 200]),
+    terms=st.lists(st.sampled_from([*WORDS, "nowhere"]), min_size=1, unique=True),
+    vector=st.none() | st.builds(vector_of, numbers, st.sampled_from([4, WIDE])),
+    model=st.just(MODEL),
+    weights=st.builds(Weights, *[st.sampled_from([0.0, 0.3, 0.5])] * 3),
+    limit=st.sampled_from([1, 3, 12, 200]),
 )
 
 
@@ -63,13 +67,17 @@ def bucket_of(size: int) -> st.SearchStrategy[list[Known]]:
     return st.lists(known, min_size=size, max_size=size)
 
 
+def length_of(question: Question) -> int:
+    """Of the vectors of the question's model."""
+    return 4 if question.vector is None else len(question.vector)
+
+
 def learn(database: TestDatabase, ids: Sequence[UUID], memories: Sequence[Known], question: Question) -> None:
     """Give memories other sources and vectors; those of the question's model are as long as the question's."""
-    length = 4 if question.vector is None else len(question.vector)
     rows = [
         (
             each.source,
-            vector_of(each.numbers, length if each.model == MODEL else 5) if each.model else None,
+            vector_of(each.numbers, length_of(question) if each.model == MODEL else 5) if each.model else None,
             each.model,
             own,
         )
@@ -80,6 +88,46 @@ def learn(database: TestDatabase, ids: Sequence[UUID], memories: Sequence[Known]
         cursor.executemany(change, rows)
 
 
+def cosine_of(memory: Known, question: Question) -> float | None:
+    if question.vector is None or memory.model != MODEL:
+        return None
+    return float(np.dot(vector_of(memory.numbers, len(question.vector)), question.vector))
+
+
+def by_definition(memories: Mapping[UUID, Known], question: Question) -> dict[UUID, float]:
+    """Each memory's score but for recency, as `north.memory.ranking` says it, one memory after the other."""
+    held = dict(zip(memories, map(terms, TEXTS), strict=True))
+    mean = sum(map(len, held.values())) / len(held)
+
+    def bm25(own: list[str]) -> float:
+        total = 0.0
+        for term in question.terms:
+            df = sum(term in other for other in held.values())
+            idf = math.log(1 + (len(held) - df + 0.5) / (df + 0.5))
+            tf = own.count(term)
+            total += idf * tf * 1.9 / (tf + 0.9 * (0.6 + 0.4 * len(own) / mean))
+        return total
+
+    said = {key: bm25(own) for key, own in held.items()}
+    most = max(said.values()) or 1.0
+    cosines = {key: cosine_of(memory, question) for key, memory in memories.items()}
+    seen = [cosine for cosine in cosines.values() if cosine is not None]
+    low, width = (min(seen), max(seen) - min(seen)) if seen else (0.0, 0.0)
+
+    def meaning(cosine: float | None) -> float:
+        return 0.5 if cosine is None or not width else (cosine - low) / width
+
+    weights = question.weights
+    fit = {key: weights.words * said[key] / most + weights.meaning * meaning(cosines[key]) for key in memories}
+    scores = {}
+    for key, memory in memories.items():
+        together = sorted(other for other in memories if memories[other].source == memory.source)
+        at = together.index(key)
+        near = [*together[max(0, at - 2) : at], *together[at + 1 : at + 3]]
+        scores[key] = fit[key] + weights.neighbours * max((fit[other] for other in near), default=0.0)
+    return scores
+
+
 @pytest.fixture
 async def ids(backend: Backend, firm: FirmOfTest) -> list[UUID]:
     """The memories of a lawyer who has forty."""
@@ -88,13 +136,30 @@ async def ids(backend: Backend, firm: FirmOfTest) -> list[UUID]:
     return [outcome.memory.id for outcome in outcomes if isinstance(outcome, Saved)]
 
 
-async def answered(backend: Backend, firm: FirmOfTest, question: Question, documents: int) -> list[Row]:
-    """What the lawyer's bucket answers while it is held to be so large."""
-    bucket, held = own_bucket(firm.a), Sizes()
-    held.note(bucket, documents)
-    async with backend.database.tenant(firm.a) as transaction:
-        (answer,) = await ask(transaction, held, [bucket], question)
-    return await answer.rows(held)
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """The lawyer's bucket, and what this process keeps of it."""
+
+    backend: Backend
+    firm: FirmOfTest
+    cache: VectorCache
+    sizes: Sizes
+
+    async def seen(self, question: Question) -> Seen:
+        async with self.backend.database.tenant(self.firm.a) as transaction:
+            looking = await look(transaction, self.sizes, own_bucket(self.firm.a), question)
+        return await looking.seen(None)
+
+    async def keep(self, question: Question) -> None:
+        seen = await self.seen(question)
+        await keep_vectors(self.backend.database, self.firm.a, self.cache, seen, question)
+
+    async def answer(self, question: Question) -> tuple[type, list[Row]]:
+        """In which way the question was compared, and the best memories."""
+        way = way_to_compare(await self.seen(question), question, self.sizes, self.cache, settled=False)
+        async with self.backend.database.tenant(self.firm.a) as transaction:
+            (best,) = await ask(transaction, [way], question)
+        return type(way), await best.fetchall()
 
 
 @pytest.fixture(autouse=True)
@@ -102,25 +167,40 @@ def _ids_compete_for_places(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scoring, "TABLE_MASK", 7)
 
 
+def check(rows: Sequence[Row], memories: Mapping[UUID, Known], question: Question) -> None:
+    scores = by_definition(memories, question)
+    weights = question.weights
+    assert len(rows) == min(question.limit, len(memories))
+    assert [row["score"] for row in rows] == sorted((row["score"] for row in rows), reverse=True)
+    best = sorted(scores.values(), reverse=True)
+    for row, expected in zip(rows, best, strict=False):
+        assert row["score"] - weights.recency == pytest.approx(expected, abs=1e-5), "none that is better is left out"
+        assert row["score"] - weights.recency == pytest.approx(scores[row["id"]], abs=1e-5)
+        cosine = cosine_of(memories[row["id"]], question)
+        assert row["cosine"] == (cosine if cosine is None else pytest.approx(cosine, abs=1e-4))
+        assert row["content"] == dict(zip(memories, TEXTS, strict=True))[row["id"]]
+
+
 @few
 @given(data=st.data())
-async def test_two_steps_rank_as_one_does(
+async def test_ranks_as_the_score_is_defined_whoever_compares(
     backend: Backend, firm: FirmOfTest, database: TestDatabase, ids: list[UUID], data: st.DataObject
 ) -> None:
-    question = data.draw(questions)
-    learn(database, ids, data.draw(bucket_of(len(ids))), question)
-    one, two = [await answered(backend, firm, question, documents) for documents in (SMALL, SMALL + 1)]
-    assert len(one) == min(question.limit, len(ids))
-    assert [row["score"] for row in two] == pytest.approx([row["score"] for row in one], abs=1e-9)
-    expected = {row["id"]: row for row in one}
-    for row in two:
-        same = expected.get(row["id"])
-        # Of equals any may be the last.
-        assert same is not None or row["score"] == pytest.approx(one[-1]["score"], abs=1e-9)
-        if same is not None:
-            assert row["score"] == pytest.approx(same["score"], abs=1e-9)
-            assert row["cosine"] == same["cosine"]
-            assert row["content"] == same["content"]
+    question, memories = data.draw(questions), data.draw(bucket_of(len(ids)))
+    learn(database, ids, memories, question)
+    asking = Asking(backend, firm, VectorCache(1), Sizes())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(comparing, "FEW", 0)
+        way, rows = await asking.answer(question)
+    assert way is ByPostgres
+    check(rows, dict(zip(ids, memories, strict=True)), question)
+    few_are_missing = data.draw(st.booleans())
+    if not few_are_missing:
+        await asking.keep(question)
+    for _ in "again":
+        way, rows = await asking.answer(question)
+        assert way is ByKeptVectors
+        check(rows, dict(zip(ids, memories, strict=True)), question)
 
 
 @few
@@ -130,10 +210,13 @@ async def test_a_first_pass_invents_nothing(
 ) -> None:
     question = data.draw(questions)
     learn(database, ids, data.draw(bucket_of(len(ids))), question)
-    whole = {row["id"]: row for row in await answered(backend, firm, replace(question, limit=200), SMALL)}
-    found = await answered(backend, firm, question, LARGE + 1)
+    _, everyone = await Asking(backend, firm, VectorCache(1), Sizes()).answer(replace(question, limit=200))
+    whole = {row["id"]: row for row in everyone}
+    way, found = await Asking(backend, firm, VectorCache(1), Sizes(large=0)).answer(question)
+    assert way is BySigns
     assert len({row["id"] for row in found}) == len(found) <= question.limit
     assert [row["score"] for row in found] == sorted((row["score"] for row in found), reverse=True)
     for row in found:
-        assert row["cosine"] == whole[row["id"]]["cosine"]
+        cosine = whole[row["id"]]["cosine"]
+        assert row["cosine"] == (cosine if cosine is None else pytest.approx(cosine, abs=1e-4))
         assert row["content"] == whole[row["id"]]["content"]

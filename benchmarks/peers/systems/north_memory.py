@@ -16,8 +16,9 @@ from benchmarks.peers.systems.protocol import serve
 from north.access.firms import add_user, create_firm
 from north.assembly import Place, make_backend, opened
 from north.memory.backend import Backend
+from north.memory.both_buckets import rank_buckets
 from north.memory.matters import create_matter
-from north.memory.recall import note_uses, rank_buckets
+from north.memory.recall import note_uses
 from north.memory.save import save
 from north.model import AlreadyKnown, Caller, Draft, MemoryType, Origin, Saved, Scope
 from north.settings import Settings

@@ -1,107 +1,16 @@
--- name: bucket
--- The best memories of a bucket of up to some thousand for a question, with their scores: of a lawyer's own (`bucket` is
--- given), or of a matter's, by its number or id. `north.memory.ranking` says what the terms of the score are and what each
--- weighs. Exact: every live row is compared, no approximate index. BM25 after Robertson and Zaragoza, "The Probabilistic
--- Relevance Framework" (2009), with k1 = 0.9 and b = 0.4, which suit short texts, and the idf that cannot be negative
--- (Lucene's). `north.memory.scoring` has the same formulas, for larger buckets.
---
--- A wide vector is read from its row, since no index can hold it. Of the likely, those are read that recency and type can
--- still lift among the best.
+-- name: listed
+-- The live memories of a bucket: of a lawyer's own (`bucket` is given), or of a matter's, by its number or id. Columns are
+-- strings of bytes, since ten thousand values each take longer to send and to read. Those that have no vector are `bare`.
 with place as (
     select coalesce(:bucket, (
         select id from matter
         where organization_id = :organization_id and (number = :matter or id = :matter_id))) as id
-), live as (
-    select id, source, length, case when embedding_model = :model then - (embedding <#> :vector) end as cosine
-    from agent_memory_candidate
-    where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-      and status = 'active' and not wide
-    union all
-    select id, source, length, case when embedding_model = :model then - (embedding <#> :vector) end
-    from agent_memory_candidate
-    where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-      and status = 'active' and wide
-), span as (
-    select count(*)::float8 as documents, greatest(avg(length), 1)::float8 as mean,
-           min(cosine) as low, nullif(max(cosine) - min(cosine), 0) as width
-    from live
-), posting as (
-    select memory_id as id, tf::float8 as tf, length, count(*) over (partition by term)::float8 as df
-    from memory_term
-    where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-      and term = any(:terms)
-), said as (
-    select id, sum(ln(1 + ((select documents from span) - df + 0.5) / (df + 0.5))
-               * tf * 1.9 / (tf + 0.9 * (0.6 + 0.4 * length / (select mean from span)))) as bm25
-    from posting
-    group by id
-), placed as (
-    select id, cosine, fit + :neighbours * coalesce(greatest(
-               lag(fit, 2) over turns, lag(fit) over turns,
-               lead(fit) over turns, lead(fit, 2) over turns), 0) as score
-    from (
-        select id, source, cosine,
-               :words * coalesce(bm25 / (select max(bm25) from said), 0)
-               -- A memory without a vector is neither near nor far.
-               + :meaning * coalesce((cosine - (select low from span)) / (select width from span), 0.5) as fit
-        from live left join said using (id)
-        -- So that it is worked out once, and not anew wherever a window looks.
-        offset 0
-    ) near
-    window turns as (partition by source order by id)
-), likely as (
-    select id, cosine, score from placed order by score desc, id desc limit :limit + 50
-), bound as (
-    select min(score) - :recency - :type as least from (select score from likely order by score desc limit :limit) as first
-), best as (
-    select m.*, cosine, score
-           -- Within bounds, since a time that is far off must not end in an overflow.
-           + :recency * power(0.5, least(greatest(date_part('epoch', now() - created_at) / 86400 / :half_life, 0), 100))
-           + case when type = any(cast(:standing as memory_type[])) then :type else 0 end as score
-    from likely join agent_memory_candidate m using (id)
-    where organization_id = :organization_id and score >= (select least from bound)
-    order by score desc, id desc limit :limit
 )
-select (select documents from span) as documents, score, cosine, best.id, content, type, scope, confidence, origin,
-       best.created_at, evidence, supersedes_id, source_thread_id, source_message_id, source_label,
-       captured_by as captured_by_id, name as captured_by_name, coalesce(uses, 0) as uses, last_used_at
-from best
-left join app_user u on u.organization_id = :organization_id and u.id = captured_by
-left join lateral (
-    select uses, last_used_at from memory_use_total
-    where organization_id = :organization_id and owner_id = :owner_id and memory_id = best.id
-    offset 0
-) used on true
-order by score desc, best.id desc;
-
--- name: compared
--- The same for a bucket of thousands, in two steps. First what `north.memory.scoring` needs to know of each live row:
--- columns as strings of bytes, in the order of source and id, since ten thousand values each take longer to send and to
--- read. NaN is the cosine of a memory without a vector of this model.
-with place as (
-    select coalesce(:bucket, (
-        select id from matter
-        where organization_id = :organization_id and (number = :matter or id = :matter_id))) as id
-), live as (
-    (select id, source, length, embedding_model, embedding from agent_memory_candidate
-     where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-       and status = 'active' and not wide
-     order by source, id)
-    union all
-    (select id, source, length, embedding_model, embedding from agent_memory_candidate
-     where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-       and status = 'active' and wide
-     order by source, id)
-)
-select count(*)::float8 as documents, greatest(avg(length), 1)::float8 as mean,
-       string_agg(uuid_send(id), '') as ids, string_agg(uuid_send(source), '') as sources,
-       string_agg(float8send(cosine), '') as cosines
-from (
-    select id, source, length,
-           coalesce(case when embedding_model = :model then - (embedding <#> :vector) end, 'NaN') as cosine
-    from live
-    order by source, id
-) as ordered;
+select count(*)::float8 as documents, greatest(avg(length), 1)::float8 as mean, string_agg(uuid_send(id), '') as ids,
+       string_agg(uuid_send(id), '') filter (where sketch is null) as bare
+from agent_memory_candidate
+where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+  and status = 'active' and length >= 0;
 
 -- name: postings
 -- Where a question's terms stand in a bucket, a row for each term: how many memories have it, which, and for each how
@@ -126,8 +35,62 @@ from asked left join lateral (
       and term = asked.term and asked.rare
 ) posting on true;
 
+-- name: vectors
+-- The vectors of a bucket's live memories, and of which source each is. Whose vector is of another model, or has another
+-- length, has none. A wide vector is read from its row, since no index can hold it.
+with live as (
+    select id, source, embedding_model, embedding from agent_memory_candidate
+    where organization_id = :organization_id and owner_id = :owner_id and bucket = :bucket
+      and status = 'active' and not wide
+    union all
+    select id, source, embedding_model, embedding from agent_memory_candidate
+    where organization_id = :organization_id and owner_id = :owner_id and bucket = :bucket
+      and status = 'active' and wide
+)
+select string_agg(uuid_send(id), '') as ids, string_agg(uuid_send(source), '') as sources,
+       string_agg(boolsend(has), '') as have, string_agg(halfvec_send(embedding), '') filter (where has) as vectors
+from (
+    select *, coalesce(embedding_model = :model and vector_dims(embedding) = :dimensions, false) as has from live
+    offset 0
+) as live;
+
+-- name: vectors_of
+-- The same of some memories.
+select string_agg(uuid_send(id), '') as ids, string_agg(uuid_send(source), '') as sources,
+       string_agg(boolsend(has), '') as have, string_agg(halfvec_send(embedding), '') filter (where has) as vectors
+from (
+    select id, source, embedding,
+           coalesce(embedding_model = :model and vector_dims(embedding) = :dimensions, false) as has
+    from agent_memory_candidate
+    where organization_id = :organization_id and id = any(cast(:ids as uuid[])) and status = 'active'
+    offset 0
+) as live;
+
+-- name: compared
+-- The live memories of a bucket whose vectors are not kept, compared here, in the order of source and id. NaN is the cosine
+-- of a memory without a vector of this model. A wide vector is read from its row, since no index can hold it.
+with live as (
+    (select id, source, embedding_model, embedding from agent_memory_candidate
+     where organization_id = :organization_id and owner_id = :owner_id and bucket = :bucket
+       and status = 'active' and not wide
+     order by source, id)
+    union all
+    (select id, source, embedding_model, embedding from agent_memory_candidate
+     where organization_id = :organization_id and owner_id = :owner_id and bucket = :bucket
+       and status = 'active' and wide
+     order by source, id)
+)
+select string_agg(uuid_send(id), '') as ids, string_agg(uuid_send(source), '') as sources,
+       string_agg(float8send(cosine), '') as cosines
+from (
+    select id, source, coalesce(case when embedding_model = :model then - (embedding <#> :vector) end, 'NaN') as cosine
+    from live
+    order by source, id
+) as ordered;
+
 -- name: best
--- The second step: of those that are likely the best by their relation to a question, the best with recency and type.
+-- Of the memories that are likely the best by their relation to a question, the best with recency and type. Of those that
+-- `north.memory.scoring` chose this reads what recency and type can still lift among the best.
 with likely as (
     select * from unnest(cast(:ids as uuid[]), cast(:scores as float8[]), cast(:cosines as float8[]))
         as likely (id, score, cosine)
@@ -155,17 +118,13 @@ order by score desc, best.id desc;
 -- Of a bucket that is too large to compare with the question row by row, the memories of whose vectors' signs the fewest
 -- differ from the question's (`distance`), and some of those of whom the most do. How far that is, a sample says: with
 -- all sent, or put in order here, this would take twice as long. Beyond `near` are the others.
-with place as (
-    select coalesce(:bucket, (
-        select id from matter
-        where organization_id = :organization_id and (number = :matter or id = :matter_id))) as id
-), drawn as (
+with drawn as (
     select binary_quantize(cast(:vector as halfvec)) as bits
 ), live as not materialized (
     select id, length, case when bit_length(sketch) = (select bit_length(bits) from drawn)
                             then sketch <~> (select bits from drawn) end as distance
     from agent_memory_candidate
-    where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+    where organization_id = :organization_id and owner_id = :owner_id and bucket = :bucket
       and status = 'active' and length >= 0
 ), sample as (
     select avg(length) as mean, percentile_disc(array[:nearest, 1 - :farthest]) within group (order by distance) as ends
@@ -189,23 +148,18 @@ where organization_id = :organization_id and id = any(cast(:ids as uuid[])) and 
 
 -- name: beside
 -- The neighbours of some memories, compared in full, each with the place of whose neighbour it is. None is wide.
-with place as (
-    select coalesce(:bucket, (
-        select id from matter
-        where organization_id = :organization_id and (number = :matter or id = :matter_id))) as id
-)
 select string_agg(int4send(place::int4), '') as places, string_agg(uuid_send(near.id), '') as ids,
        string_agg(float8send(coalesce(
            case when embedding_model = :model then - (embedding <#> :vector) end, 'NaN')), '') as cosines
 from unnest(cast(:ids as uuid[]), cast(:sources as uuid[])) with ordinality as chosen (id, source, place)
 cross join lateral (
     (select id, embedding_model, embedding from agent_memory_candidate
-     where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+     where organization_id = :organization_id and owner_id = :owner_id and bucket = :bucket
        and status = 'active' and not wide and source = chosen.source and id < chosen.id
      order by id desc limit 2)
     union all
     (select id, embedding_model, embedding from agent_memory_candidate
-     where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+     where organization_id = :organization_id and owner_id = :owner_id and bucket = :bucket
        and status = 'active' and not wide and source = chosen.source and id > chosen.id
      order by id limit 2)
 ) near;
@@ -217,9 +171,7 @@ from unnest(cast(:terms as text[]), cast(:df as bigint[])) as asked (term, df) c
     select string_agg(uuid_send(memory_id), '') as ids, string_agg(int4send(tf) || int4send(length), '') as counts
     from memory_term
     where organization_id = :organization_id and owner_id = :owner_id and term = asked.term
-      and bucket = coalesce(:bucket, (
-          select id from matter where organization_id = :organization_id and (number = :matter or id = :matter_id)))
-      and memory_id = any(cast(:ids as uuid[]))
+      and bucket = :bucket and memory_id = any(cast(:ids as uuid[]))
 ) posting;
 
 -- name: newest

@@ -1,0 +1,155 @@
+"""Both buckets, ranked: what stands behind a recall, a prompt's memory and a briefing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from uuid import UUID
+
+import structlog
+from psycopg import AsyncCursor
+
+from north.after_reply import after_reply
+from north.connectors.embeddings import Vector
+from north.db.connect import Row, Transaction
+from north.db.races import retried
+from north.errors import EmbedderUnavailable, MatterNotFound, NotSignedIn, Unavailable
+from north.memory.backend import Backend
+from north.memory.buckets import Bucket, Question, make_question, matter_bucket, own_bucket
+from north.memory.comparing import ByPostgres, Seen, ask, ask_for_newest, keep_vectors, look, way_to_compare
+from north.memory.matters import check_matter_reference, id_in
+from north.memory.ranking import WEIGHTS, Weights
+from north.memory.rows import to_memory
+from north.model import Caller, Recall, Recalled, Status
+
+log = structlog.get_logger(__name__)
+
+STILL_LIVE = {"status": Status.ACTIVE} | dict.fromkeys(
+    ("superseded_at", "archived_at", "archived_by_id", "archived_by_name")
+)
+"""What is known of a recalled memory without reading it."""
+FRESH_VECTOR_SECONDS = 0.25
+"""How long a recall waits for the vectors of what was saved a moment before."""
+
+
+@retried
+async def rank_buckets(
+    backend: Backend, caller: Caller, query: str, matter: str | None, limit: int, weights: Weights = WEIGHTS
+) -> Recall:
+    """Both buckets, ranked; notes no use.
+
+    What needs no vector is asked for while the query's is made. No connection is held meanwhile.
+    """
+    reference = check_matter_reference(matter) if matter else None
+    question = make_question(query, backend.embedder.name, weights, limit)
+    buckets = [own_bucket(caller), *([matter_bucket(caller, reference)] if reference else [])]
+    place, (own, *shared) = await (_closest if query.strip() else _newest)(backend, caller, buckets, query, question)
+    return Recall(
+        personal=tuple(_recalled(row, None, caller) for row in own),
+        matter=tuple(_recalled(row, place, caller) for rows in shared for row in rows),
+        matter_number=place["number"] if place else None,
+    )
+
+
+async def _newest(
+    backend: Backend, caller: Caller, buckets: Sequence[Bucket], query: str, question: Question
+) -> tuple[Row | None, Sequence[Sequence[Row]]]:
+    """The matter, and the newest memories of each bucket, in one round trip."""
+    async with _asking(backend, caller) as transaction:
+        matter = await _find(transaction, buckets)
+        answers = [await ask_for_newest(transaction, bucket, question) for bucket in buckets]
+    return await _found(matter), [await answer.fetchall() for answer in answers]
+
+
+async def _closest(
+    backend: Backend, caller: Caller, buckets: Sequence[Bucket], query: str, question: Question
+) -> tuple[Row | None, Sequence[Sequence[Row]]]:
+    """The matter, and the memories of each bucket that are closest to a query."""
+    unsettled = backend.backlog.holds(caller.organization_id)
+    vector, (place, seen) = await asyncio.gather(
+        _vector_when_settled(backend, caller.organization_id, query), _look(backend, caller, buckets, question)
+    )
+    if all(each.empty for each in seen):
+        return place, [[] for _ in seen]
+    question = replace(question, vector=vector)
+    if question.blank:
+        return await _newest(backend, caller, buckets, query, question)
+    ways = [way_to_compare(each, question, backend.sizes, backend.vector_cache, settled=unsettled) for each in seen]
+    async with _asking(backend, caller) as transaction:
+        answers = await ask(transaction, ways, question)
+    for way in ways:
+        if isinstance(way, ByPostgres):
+            await _keep_vectors_after_reply(backend, caller, way.seen, question)
+    return place, [await answer.fetchall() for answer in answers]
+
+
+async def _look(
+    backend: Backend, caller: Caller, buckets: Sequence[Bucket], question: Question
+) -> tuple[Row | None, list[Seen]]:
+    async with _asking(backend, caller) as transaction:
+        matter = await _find(transaction, buckets)
+        looks = [await look(transaction, backend.sizes, bucket, question) for bucket in buckets]
+    place = await _found(matter)
+    return place, [await each.seen(place["id"] if place else None) for each in looks]
+
+
+def _asking(backend: Backend, caller: Caller) -> AbstractAsyncContextManager[Transaction]:
+    return backend.database.tenant(caller, keep_plans=True, read_only=True)
+
+
+async def _find(transaction: Transaction, buckets: Sequence[Bucket]) -> AsyncCursor[Row] | None:
+    """Queue the question for the matter, if one of the buckets is a matter's."""
+    for bucket in buckets:
+        if bucket.matter is not None:
+            return await transaction.send("matters.find", matter=bucket.matter, matter_id=id_in(bucket.matter))
+    return None
+
+
+async def _found(matter: AsyncCursor[Row] | None) -> Row | None:
+    if matter is None:
+        return None
+    place = await matter.fetchone()
+    if place is None:
+        raise MatterNotFound
+    return place
+
+
+async def _keep_vectors_after_reply(backend: Backend, caller: Caller, seen: Seen, question: Question) -> None:
+    """Keep a bucket's vectors for the next recall; whoever waits for this one does not wait for them."""
+
+    async def keep() -> None:
+        try:
+            await keep_vectors(backend.database, caller, backend.vector_cache, seen, question)
+        except (Unavailable, NotSignedIn) as error:
+            log.warning("vectors_not_kept", code=error.code)
+
+    await after_reply(keep)
+
+
+async def _vector_when_settled(backend: Backend, organization_id: UUID, query: str) -> Vector | None:
+    """The vector of a query, and beside it those of what was saved a moment before, which are waited for."""
+    if not backend.backlog.holds(organization_id):
+        return await query_vector(backend, query)
+    vector, _ = await asyncio.gather(
+        query_vector(backend, query), backend.backlog.settled(organization_id, FRESH_VECTOR_SECONDS)
+    )
+    return vector
+
+
+async def query_vector(backend: Backend, query: str) -> Vector | None:
+    """The vector of a query; None without an embedder, or while it is away."""
+    if not backend.embedder.available or not query.strip():
+        return None
+    try:
+        (vector,) = await backend.embedder.embed([query], query=True)
+    except EmbedderUnavailable as error:
+        log.warning("recall_by_words_alone", code=error.code)
+        return None
+    return vector
+
+
+def _recalled(row: Row, place: Row | None, caller: Caller) -> Recalled:
+    matter = {f"matter_{name}": place[name] if place else None for name in ("id", "number", "name")}
+    return Recalled(to_memory({**row, **matter, **STILL_LIVE}, caller), row["score"], row["cosine"])

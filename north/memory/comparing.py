@@ -1,0 +1,237 @@
+"""How a question is put to a bucket: a look that needs no vector, and then one of three ways to compare its memories.
+
+The look is taken while the question's vector is made: which memories live in the bucket, and which have its words.
+Then, with the vector: by the vectors that this process keeps; by Postgres, where too few of them are kept; or, in a
+bucket too large for that, by a first pass over the signs of all vectors (`north.memory.sifting`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Hashable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Protocol
+from uuid import UUID
+
+from psycopg import AsyncCursor
+
+from north.db.connect import Database, Row, Transaction
+from north.db.races import retried
+from north.memory.buckets import Bucket, Question
+from north.memory.scoring import Compared, Ids, Likely, most_related, uuid_array
+from north.memory.sifting import FIRST_PASS, FirstPass, SecondPass
+from north.memory.sizes import Sizes
+from north.memory.vector_cache import BucketVectors, Listing, Loaded, VectorCache
+from north.model import Caller
+
+FEW = 200
+"""How many vectors a recall reads on its way; of more, Postgres compares them, and they are read after the reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A bucket that is looked at, under way. A large one is not listed."""
+
+    bucket: Bucket
+    listed: AsyncCursor[Row] | None
+    postings: AsyncCursor[Row]
+
+    async def seen(self, matter_id: UUID | None) -> Seen:
+        """What was seen, of a lawyer's own bucket or of this matter's."""
+        bucket_id = self.bucket.owner_id if self.bucket.matter is None else matter_id
+        assert bucket_id is not None
+        row = await self.listed.fetchone() if self.listed else None
+        return Seen(self.bucket, bucket_id, row, await self.postings.fetchall())
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A bucket's live memories, as the row of `recall.listed`, and where the question's words stand in it."""
+
+    bucket: Bucket
+    id: UUID
+    listed: Row | None
+    postings: Sequence[Row]
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing lives there."""
+        return self.listed is not None and not self.listed["documents"]
+
+    @property
+    def key(self) -> Hashable:
+        """What tells this bucket from every other."""
+        return self.bucket.organization_id, self.bucket.owner_id, self.id
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Which bucket, for the statements in `recall.sql`."""
+        return {"owner_id": self.bucket.owner_id, "bucket": self.id}
+
+
+async def look(transaction: Transaction, sizes: Sizes, bucket: Bucket, question: Question) -> Look:
+    """Queue the look at a bucket; no round trip."""
+    parameters = {**bucket.parameters(), **question.parameters()}
+    large = sizes.large(bucket)
+    return Look(
+        bucket,
+        None if large else await transaction.send_for_bytes("recall.listed", **parameters),
+        await transaction.send_for_bytes(
+            "recall.postings", **parameters, most_postings=FIRST_PASS["most_postings"] if large else None
+        ),
+    )
+
+
+class Way(Protocol):
+    """A way to compare a bucket's memories with a question."""
+
+    seen: Seen
+
+    async def begin(self, transaction: Transaction) -> None:
+        """Queue what is to be known first."""
+
+    async def likely(self, transaction: Transaction) -> Likely:
+        """The memories that are most related to the question."""
+
+
+@dataclass(slots=True)
+class ByKeptVectors:
+    """By the vectors that this process keeps, and a few that it reads. One round trip, if there are any to read."""
+
+    seen: Seen
+    question: Question
+    listing: Listing
+    cache: VectorCache
+    kept: BucketVectors
+    lacking: Ids
+    _read: AsyncCursor[Row] | None = field(default=None, init=False)
+
+    async def begin(self, transaction: Transaction) -> None:
+        """Queue the few vectors that are not kept, if there are any."""
+        if len(self.lacking):
+            ids, model, dimensions = uuid_array(self.lacking), self.question.model, self.kept.dimensions
+            self._read = await transaction.send_for_bytes(
+                "recall.vectors_of", ids=ids, model=model, dimensions=dimensions
+            )
+
+    async def likely(self, transaction: Transaction) -> Likely:
+        """Add them to those that are, and compare."""
+        if self._read and (row := await self._read.fetchone()):
+            self.cache.add(self.kept, Loaded.of(row, self.kept.dimensions))
+        compared = self.kept.compared(self.listing, self.question.vector)
+        return _ranked(self.seen, self.question, compared)
+
+
+@dataclass(slots=True)
+class ByPostgres:
+    """By Postgres, where the rows are. One round trip."""
+
+    seen: Seen
+    question: Question
+    _compared: AsyncCursor[Row] = field(init=False)
+
+    async def begin(self, transaction: Transaction) -> None:
+        """Queue the comparison."""
+        parameters = {**self.seen.parameters, **self.question.parameters()}
+        self._compared = await transaction.send_for_bytes("recall.compared", **parameters)
+
+    async def likely(self, transaction: Transaction) -> Likely:
+        """What came of it, with the words."""
+        (row,) = await self._compared.fetchall()
+        return _ranked(self.seen, self.question, Compared.of(row))
+
+
+@dataclass(slots=True)
+class BySigns:
+    """Of a large bucket, what a first pass over signs and words puts in front. Three round trips."""
+
+    seen: Seen
+    question: Question
+    sizes: Sizes
+    _sketched: AsyncCursor[Row] = field(init=False)
+
+    async def begin(self, transaction: Transaction) -> None:
+        """Queue the first pass over the signs."""
+        self._sketched = await transaction.send_for_bytes("recall.sketched", **self._parameters, **FIRST_PASS)
+
+    async def likely(self, transaction: Transaction) -> Likely:
+        """Compare in full what it puts in front."""
+        (row,) = await self._sketched.fetchall()
+        self.sizes.note(self.seen.bucket, row["documents"])
+        first_pass = FirstPass(row, self.seen.postings, self.question.weights)
+        return await SecondPass(transaction, self._parameters, first_pass).most_related(self.question.limit)
+
+    @property
+    def _parameters(self) -> dict[str, Any]:
+        return {**self.seen.parameters, **self.question.parameters()}
+
+
+def _ranked(seen: Seen, question: Question, compared: Compared) -> Likely:
+    assert seen.listed is not None
+    return most_related(compared, seen.listed, seen.postings, question.weights, question.limit)
+
+
+def way_to_compare(seen: Seen, question: Question, sizes: Sizes, cache: VectorCache, *, settled: bool) -> Way:
+    """The way that suits a bucket.
+
+    Args:
+        seen: what was seen of it.
+        question: what is asked, with its vector.
+        sizes: what is known of buckets' sizes.
+        cache: the vectors that are kept.
+        settled: whether memories may have had their vectors since the look.
+    """
+    if seen.listed is not None:
+        sizes.note(seen.bucket, seen.listed["documents"])
+    if seen.listed is None or sizes.large(seen.bucket):
+        return BySigns(seen, question, sizes)
+    listing = Listing.of(seen.listed)
+    if settled:
+        listing = replace(listing, bare=b"")
+    kept = cache.of(seen.key, question.vector)
+    lacking = kept.lacking(listing, question.vector)
+    if len(lacking) > FEW:
+        return ByPostgres(seen, question)
+    return ByKeptVectors(seen, question, listing, cache, kept, lacking)
+
+
+async def ask(transaction: Transaction, ways: Sequence[Way], question: Question) -> list[AsyncCursor[Row]]:
+    """Queue the question to each bucket, in the way that was chosen.
+
+    Returns:
+        The best memories of each, best first, under way.
+    """
+    for way in ways:
+        await way.begin(transaction)
+    return [
+        await transaction.send(
+            "recall.best",
+            **way.seen.parameters,
+            **question.parameters(),
+            **asdict(await way.likely(transaction)),
+        )
+        for way in ways
+    ]
+
+
+async def ask_for_newest(transaction: Transaction, bucket: Bucket, question: Question) -> AsyncCursor[Row]:
+    """Queue the question that asks nothing: recency and type alone decide."""
+    return await transaction.send("recall.newest", **bucket.parameters(), **question.parameters())
+
+
+@retried
+async def keep_vectors(database: Database, caller: Caller, cache: VectorCache, seen: Seen, question: Question) -> None:
+    """Read the vectors of a bucket that is likely to be asked again, if there is room for them."""
+    vector = question.vector
+    if vector is None or seen.listed is None or not cache.takes(seen.key, seen.listed["documents"], len(vector)):
+        return
+    if not len(cache.of(seen.key, vector).lacking(Listing.of(seen.listed), vector)):
+        return  # somebody else did meanwhile
+    with cache.filling(seen.key):
+        async with database.tenant(caller, keep_plans=True, read_only=True) as transaction:
+            read = await transaction.send_for_bytes(
+                "recall.vectors", **seen.parameters, model=question.model, dimensions=len(vector)
+            )
+        (row,) = await read.fetchall()
+        loaded = await asyncio.to_thread(Loaded.of, row, len(vector))
+        cache.add(cache.of(seen.key, vector), loaded)
