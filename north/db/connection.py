@@ -15,7 +15,10 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, AsyncPipeline, errors
+from psycopg._preparing import Key, Prepare, PrepareManager
+from psycopg._queries import PostgresQuery
 from psycopg.abc import PQGen
+from psycopg.pq.abc import PGconn
 from psycopg.rows import dict_row
 
 from north.db.races import LostRace
@@ -74,8 +77,26 @@ class ClosedPipeline(AsyncPipeline):
             yield from self._fetch_gen(flush=False)
 
 
+class KeptPlans(PrepareManager):
+    """Which statements' plans the server keeps on a connection.
+
+    The driver's own looks at what came of a statement only if it is the first time that it sees it. In a pipeline that
+    fails, the server passes over a statement that was to be prepared by then: the driver took it for prepared, and
+    everybody's next use of it on that connection failed.
+    """
+
+    def maybe_add_to_cache(self, query: PostgresQuery, prep: Prepare, name: bytes) -> Key | None:
+        """As the driver's, which forgets a statement of which the result says that it failed."""
+        added = super().maybe_add_to_cache(query, prep, name)
+        return self.key(query) if prep is Prepare.SHOULD else added
+
+
 class ImpatientConnection(AsyncConnection[Any]):
     """A connection that is closed when the server does not answer: `ANSWER_SECONDS` a round trip, whatever it is."""
+
+    def __init__(self, pgconn: PGconn) -> None:
+        super().__init__(pgconn)
+        self._prepared = KeptPlans()
 
     async def wait(
         self,

@@ -28,6 +28,8 @@ from north.model import (
     Status,
 )
 
+TOLD = 3
+"""Of how many memories with close wording the bringer of a draft is told."""
 LiveKey = tuple[bytes, Scope, UUID | None, UUID | None]
 """What only one live row can have: the key of its text, its scope, and whose or which matter's it is."""
 
@@ -66,10 +68,9 @@ Plan = NewRow | RefusedByRule | RefusedByWall | UUID
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A draft's plan, and the ids of the memories with close wording, the closest first."""
+    """What becomes of a draft."""
 
     plan: Plan
-    hints: Sequence[UUID]
 
     @property
     def memory_id(self) -> UUID | None:
@@ -82,10 +83,10 @@ class Decided:
             case _:
                 return None
 
-    @property
-    def similar(self) -> list[UUID]:
-        """The hints without the memory itself; a refusal has none."""
-        return [hint for hint in self.hints if hint != self.memory_id] if self.memory_id else []
+    def similar(self, hints: Sequence[Memory]) -> tuple[Memory, ...]:
+        """Of the memories with close wording those that its bringer is told; a refusal has none."""
+        others = [hint for hint in hints if hint.id != self.memory_id]
+        return tuple(others[:TOLD]) if self.memory_id else ()
 
     @property
     def event(self) -> Event:
@@ -100,23 +101,21 @@ class Decided:
             case UUID():
                 return "memory_already_known", self.plan, {}
 
-    def outcome(self, memories: Mapping[UUID, Memory]) -> Outcome:
-        """What the draft's bringer is told; of the hints, those among `memories`."""
-        similar = tuple(memories[hint] for hint in self.similar if hint in memories)
+    def outcome(self, memories: Mapping[UUID, Memory], hints: Sequence[Memory]) -> Outcome:
+        """What the draft's bringer is told, with the memories that have close wording."""
         match self.plan:
             case NewRow(id=memory_id):
-                return Saved(memories[memory_id], similar)
+                return Saved(memories[memory_id], self.similar(hints))
             case UUID():
-                return AlreadyKnown(memories[self.plan], similar)
+                return AlreadyKnown(memories[self.plan], self.similar(hints))
             case refusal:
                 return refusal
 
 
-def shown(decided: Sequence[Decided]) -> list[UUID]:
-    """The memories that outcomes show and that were there before."""
+def known(decided: Sequence[Decided]) -> list[UUID]:
+    """The memories that drafts turn out to be, and that were there before."""
     new = {each.plan.id for each in decided if isinstance(each.plan, NewRow)}
-    named = {memory_id for each in decided for memory_id in (each.memory_id, *each.similar) if memory_id}
-    return list(named - new)
+    return list({each.plan for each in decided if isinstance(each.plan, UUID)} - new)
 
 
 def as_read_back(row: NewRow, caller: Caller, capturer: Person, now: datetime, matters: Iterable[Matter]) -> Memory:

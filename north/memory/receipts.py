@@ -16,7 +16,7 @@ from north.errors import IdempotencyKeyReused, InvalidInput
 from north.memory.plans import Decided, NewRow
 from north.memory.rows import memories_by_id
 from north.memory.rules import to_rule
-from north.model import AlreadyKnown, Caller, Draft, Outcome, RefusedByRule, RefusedByWall, Saved
+from north.model import AlreadyKnown, Caller, Draft, Memory, Outcome, RefusedByRule, RefusedByWall, Saved
 
 KEY_LIMIT = 200
 
@@ -64,17 +64,19 @@ async def answer(cursor: AsyncCursor[Row], receipt: Receipt) -> list[dict[str, A
     return stored
 
 
-async def record(transaction: Transaction, receipt: Receipt, decided: Sequence[Decided]) -> None:
+async def record(
+    transaction: Transaction, receipt: Receipt, decided: Sequence[Decided], hints: Sequence[Sequence[Memory]]
+) -> None:
     """Store the outcome; of two requests at once, one wins and the other loses its race."""
     await transaction.send(
         "idempotency.record",
         key_hash=receipt.key_hash,
         request_hash=receipt.request_hash,
-        outcome=Jsonb([_to_json(each) for each in decided]),
+        outcome=Jsonb([_to_json(*each) for each in zip(decided, hints, strict=True)]),
     )
 
 
-def _to_json(decided: Decided) -> dict[str, Any]:
+def _to_json(decided: Decided, hints: Sequence[Memory]) -> dict[str, Any]:
     match decided.plan:
         case RefusedByRule(rule):
             return {"outcome": "refused_by_rule", "rule_id": str(rule.id)}
@@ -82,7 +84,7 @@ def _to_json(decided: Decided) -> dict[str, Any]:
             return {"outcome": "refused_by_wall", "source": source}
         case plan:
             kind = "saved" if isinstance(plan, NewRow) else "already_known"
-            similar = [str(memory_id) for memory_id in decided.similar]
+            similar = [str(memory.id) for memory in decided.similar(hints)]
             return {"outcome": kind, "memory_id": str(decided.memory_id), "similar": similar}
 
 

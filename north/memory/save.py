@@ -5,6 +5,7 @@ In one transaction: limits, wall, rules, duplicates, row, event. Nothing else of
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from north.memory.backend import Backend
 from north.memory.events import tell
 from north.memory.input import check_line
 from north.memory.matters import check_matter_reference, id_in
-from north.memory.plans import Decided, LiveKey, NewRow, Plan, as_read_back, shown
+from north.memory.plans import Decided, LiveKey, NewRow, Plan, as_read_back, known
 from north.memory.rows import answer_by_id, ask_by_id
 from north.memory.rules import forbidding, to_rule
 from north.memory.text import check_content, check_storable, content_key
@@ -31,6 +32,7 @@ from north.model import (
     Caller,
     Draft,
     Matter,
+    Memory,
     Outcome,
     Person,
     RefusedByRule,
@@ -70,7 +72,13 @@ async def save(
         raise InvalidInput(reason=f"send 1 to {BATCH_LIMIT} memories at a time")
     drafts = [checked(draft) for draft in drafts]
     receipt = receipts.make(idempotency_key, drafts)
-    outcomes = await _save_once(backend, caller, drafts, receipt)
+    hints = asyncio.create_task(similar.find(backend.database, caller, drafts))
+    try:
+        if receipt is not None:  # which names them
+            await hints
+        outcomes = await _save_once(backend, caller, drafts, receipt, hints)
+    finally:
+        await asyncio.wait([hints])
     saved = [(outcome.memory.id, outcome.memory.content) for outcome in outcomes if isinstance(outcome, Saved)]
     backend.backlog.add(caller.organization_id, caller.user_id, saved)
     return outcomes
@@ -101,18 +109,22 @@ def checked(draft: Draft) -> Draft:
 
 @retried
 async def _save_once(
-    backend: Backend, caller: Caller, drafts: Sequence[Draft], receipt: receipts.Receipt | None
+    backend: Backend,
+    caller: Caller,
+    drafts: Sequence[Draft],
+    receipt: receipts.Receipt | None,
+    hints: asyncio.Task[list[list[Memory]]],
 ) -> list[Outcome]:
     async with backend.database.tenant(caller, keep_plans=True) as transaction:
-        world = await _look(transaction, backend, caller, drafts, receipt, hints=True)
+        world = await _look(transaction, backend, caller, drafts, receipt)
         if world.first_outcome is not None:
             return await receipts.replay(transaction, caller, world.first_outcome)
         decided = _decide(caller, drafts, world)
-        known = await _carry_out(transaction, backend, caller, decided)
+        before = await _carry_out(transaction, backend, caller, decided)
         if receipt is not None:
-            await receipts.record(transaction, receipt, decided)
-    # Only now, so that what was read is waited for together with the commit.
-    return await _outcomes(caller, decided, world, known)
+            await receipts.record(transaction, receipt, decided, await hints)
+    # Only now, so that what was read is waited for together with the commit, and no connection is held for the hints.
+    return await _outcomes(caller, decided, world, before, await hints)
 
 
 async def save_in(transaction: Transaction, backend: Backend, caller: Caller, drafts: Sequence[Draft]) -> list[Outcome]:
@@ -120,9 +132,10 @@ async def save_in(transaction: Transaction, backend: Backend, caller: Caller, dr
 
     No memories with similar words are looked for, which is most of the time that many drafts take.
     """
-    world = await _look(transaction, backend, caller, drafts, None, hints=False)
+    world = await _look(transaction, backend, caller, drafts, None)
     decided = _decide(caller, drafts, world)
-    return await _outcomes(caller, decided, world, await _carry_out(transaction, backend, caller, decided))
+    before = await _carry_out(transaction, backend, caller, decided)
+    return await _outcomes(caller, decided, world, before, [[] for _ in drafts])
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +148,6 @@ class _World:
     barred_by: str | None
     matters: dict[str, Matter]
     twins: dict[LiveKey, UUID]
-    hints: list[list[UUID]]
     first_outcome: list[dict[str, Any]] | None
 
 
@@ -145,12 +157,8 @@ async def _look(
     caller: Caller,
     drafts: Sequence[Draft],
     receipt: receipts.Receipt | None,
-    *,
-    hints: bool,
 ) -> _World:
     """Read everything that the decision needs, in one round trip."""
-    # What takes longest comes first: the server works on it while the rest is made ready.
-    similars = [await similar.ask(transaction, caller, draft) for draft in drafts] if hints else []
     shared = any(draft.scope in SHARED_SCOPES for draft in drafts)
     writer = await (wall.hold(transaction) if shared else transaction.send("memory.writer"))
     rules = await transaction.send("rules.live")
@@ -173,7 +181,6 @@ async def _look(
             (row["content_key"], Scope(row["scope"]), row["target_user_id"], row["target_matter_id"]): row["id"]
             for row in await twins.fetchall()
         },
-        hints=[await similar.answer(cursor) for cursor in similars] if hints else [[] for _ in drafts],
         first_outcome=await receipts.answer(first, receipt) if first and receipt else None,
     )
 
@@ -181,7 +188,7 @@ async def _look(
 def _decide(caller: Caller, drafts: Sequence[Draft], world: _World) -> list[Decided]:
     decided: list[Decided] = []
     live = dict(world.twins)
-    for draft, hints in zip(drafts, world.hints, strict=True):
+    for draft in drafts:
         row = _new_row(caller, draft, world.matters)
         plan: Plan
         if draft.scope in SHARED_SCOPES and world.barred_by:
@@ -193,7 +200,7 @@ def _decide(caller: Caller, drafts: Sequence[Draft], world: _World) -> list[Deci
         else:
             live[row.live_key] = row.id
             plan = row
-        decided.append(Decided(plan, hints))
+        decided.append(Decided(plan))
     return decided
 
 
@@ -219,12 +226,12 @@ def _new_row(caller: Caller, draft: Draft, matters: dict[str, Matter]) -> NewRow
 async def _carry_out(
     transaction: Transaction, backend: Backend, caller: Caller, decided: Sequence[Decided]
 ) -> AsyncCursor[Row] | None:
-    """Queue what was decided, and the question for the memories that the outcomes show beside the new ones."""
+    """Queue what was decided, and the question for the memories that were there before."""
     rows = [each.plan for each in decided if isinstance(each.plan, NewRow)]
     # In one order, so that two batches with the same facts wait for each other and not in a circle.
     await write(transaction, backend, caller, sorted(rows, key=lambda row: row.live_key[0]))
     await tell(transaction, caller, [each.event for each in decided])
-    return await ask_by_id(transaction, shown(decided))
+    return await ask_by_id(transaction, known(decided))
 
 
 async def write(transaction: Transaction, backend: Backend, caller: Caller, rows: Sequence[NewRow]) -> None:
@@ -290,11 +297,15 @@ async def write_terms(
 
 
 async def _outcomes(
-    caller: Caller, decided: Sequence[Decided], world: _World, known: AsyncCursor[Row] | None
+    caller: Caller,
+    decided: Sequence[Decided],
+    world: _World,
+    before: AsyncCursor[Row] | None,
+    hints: Sequence[Sequence[Memory]],
 ) -> list[Outcome]:
-    """What is told of each draft; `known` brings the memories that were there before."""
-    memories = await answer_by_id(known, caller)
+    """What is told of each draft; `before` brings the memories that were there before."""
+    memories = await answer_by_id(before, caller)
     for each in decided:
         if isinstance(each.plan, NewRow):
             memories[each.plan.id] = as_read_back(each.plan, caller, world.capturer, world.now, world.matters.values())
-    return [each.outcome(memories) for each in decided]
+    return [each.outcome(memories, close) for each, close in zip(decided, hints, strict=True)]

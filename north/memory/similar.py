@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
 
-from psycopg import AsyncCursor
+import structlog
 
-from north.db.connect import Row, Transaction
+from north.db.connect import Database
+from north.db.races import retried
+from north.errors import NotSignedIn, Unavailable
 from north.memory.matters import id_in
+from north.memory.plans import TOLD
+from north.memory.rows import memories_by_id
 from north.memory.terms import query_terms
-from north.model import Caller, Draft, Scope
+from north.model import Caller, Draft, Memory, Scope
 
-LIMIT = 3
+log = structlog.get_logger(__name__)
+
+LIMIT = TOLD + 1
+"""How many are looked for: the draft itself may be among them, known already or saved meanwhile."""
 LEAST_SHARE = 0.5
 """The least share of the draft's words that a hint has."""
 
@@ -25,15 +32,31 @@ CHECKED = 32
 """How many memories are looked up under every word."""
 
 
-async def ask(transaction: Transaction, caller: Caller, draft: Draft) -> AsyncCursor[Row]:
-    """Queue the question which live memories of the draft's bucket share at least half of its words.
+async def find(database: Database, caller: Caller, drafts: Sequence[Draft]) -> list[list[Memory]]:
+    """For each draft the live memories of its bucket that share at least half of its words, the closest first.
 
     They are ranked by the sum of 1 / ln(1 + df) over the words that they share. The ranking is exact while fewer of the
     draft's words are common than a hint has to share, and no more than `CHECKED` memories come into question. In a
     bucket of some thousands most words are common: then a hint shares one of the others too, or is among the newest
     with a common one, and common words weigh the same.
+
+    They are found in a transaction of their own, beside the save's, which takes as long. When they cannot be had there
+    are none: what is saved is worth more than that.
     """
-    return await transaction.send("memory.similar", **parameters(caller, draft))
+    try:
+        return await _find(database, caller, drafts)
+    except (Unavailable, NotSignedIn) as error:
+        log.warning("no_hints", code=error.code, drafts=len(drafts))
+        return [[] for _ in drafts]
+
+
+@retried
+async def _find(database: Database, caller: Caller, drafts: Sequence[Draft]) -> list[list[Memory]]:
+    async with database.tenant(caller, keep_plans=True, read_only=True) as transaction:
+        asked = [await transaction.send("memory.similar", **parameters(caller, draft)) for draft in drafts]
+        hints = [[row["memory_id"] for row in await cursor.fetchall()] for cursor in asked]
+        memories = await memories_by_id(transaction, caller, list({hint for each in hints for hint in each}))
+    return [[memories[hint] for hint in each if hint in memories] for each in hints]
 
 
 def parameters(caller: Caller, draft: Draft) -> dict[str, Any]:
@@ -53,8 +76,3 @@ def parameters(caller: Caller, draft: Draft) -> dict[str, Any]:
         "checked": CHECKED,
         "limit": LIMIT,
     }
-
-
-async def answer(cursor: AsyncCursor[Row]) -> list[UUID]:
-    """The ids of the hints, the closest first."""
-    return [row["memory_id"] for row in await cursor.fetchall()]

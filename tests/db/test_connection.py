@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from psycopg.errors import DivisionByZero
 
-from north.db.connect import Transaction
+from north.db.connect import PREPARE_AFTER, Database, Transaction
 from north.model import new_id
 from tests.conftest import TestDatabase, open_pool
 
@@ -49,3 +49,29 @@ async def test_nor_after_one_that_failed(database: TestDatabase, tmp_path: Path)
         await said_by_the_client(database, trace, "select 1 / 0")
     sent = [line.split("\t")[3] for line in trace.read_text().splitlines() if "\tF\t" in line]
     assert "Sync" in sent and "Flush" not in sent[sent.index("Sync") :]
+
+
+@pytest.mark.parametrize("before", range(PREPARE_AFTER + 2))
+async def test_a_plan_that_was_to_be_kept_in_a_transaction_that_failed_is_kept_the_next_time(
+    database: TestDatabase, before: int
+) -> None:
+    """The server passes over what follows a failure: it has no plan then, though the driver has asked for one."""
+
+    async def rules(served: Database, first: bytes) -> None:
+        async with served.bound(new_id(), new_id(), read_only=True) as transaction:
+            await transaction.connection.execute(first)
+            cursor = await transaction.send("rules.live")
+        assert await cursor.fetchall() == []
+
+    async with open_pool(database.application_url) as served:
+        for _ in range(before):
+            await rules(served, b"select 1")
+        with pytest.raises(DivisionByZero):
+            await rules(served, b"select 1 / 0")
+        for _ in range(PREPARE_AFTER + 2):
+            await rules(served, b"select 1")
+        async with served.connection() as connection:
+            cursor = await connection.execute(
+                b"select count(*) as kept from pg_prepared_statements where statement ~ 'memory_rule'"
+            )
+            assert await cursor.fetchone() == {"kept": 1}

@@ -6,18 +6,20 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from north.db.connect import Database
+from north.memory import similar
 from north.memory.backend import Backend
 from north.memory.both_buckets import rank_buckets
 from north.memory.recall import recall
 from north.memory.rules import create_rule
 from north.memory.save import save
 from north.memory.sizes import Sizes
-from north.model import AlreadyKnown, Outcome, RefusedByRule, Saved
+from north.model import AlreadyKnown, Memory, Outcome, RefusedByRule, Saved
 from tests.conftest import FirmOfTest, TestDatabase, open_pool
 from tests.memory.remembering import on_matter, personal, remember
 
@@ -114,8 +116,14 @@ async def test_recall_waits_three_times_more_for_each_bucket_that_is_large(
 
 
 async def test_a_save_waits_once_to_look_and_once_to_write_whatever_comes_of_it(
-    backend: Backend, firm: FirmOfTest, database: TestDatabase
+    backend: Backend, firm: FirmOfTest, database: TestDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    find = similar.find
+
+    async def found_by_another_connection(_: Database, *asked: Any) -> list[list[Memory]]:
+        return await find(backend.database, *asked)
+
+    monkeypatch.setattr(similar, "find", found_by_another_connection)
     async with wired(database) as (wire, served):
         slow = replace(backend, database=served)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 from uuid import UUID
@@ -14,14 +16,16 @@ from uuid import UUID
 import psycopg
 import pytest
 from psycopg import sql
+from structlog.testing import capture_logs
 
 from north.db.connect import Transaction
 from north.db.statements import statement
+from north.errors import DatabaseUnavailable
 from north.memory import similar
 from north.memory.backend import Backend
 from north.memory.save import save
 from north.memory.terms import query_terms, terms
-from north.model import AlreadyKnown, Caller, Draft, Origin, Outcome, Saved, new_id
+from north.model import AlreadyKnown, Caller, Draft, Memory, Origin, Outcome, Saved, new_id
 from tests.conftest import FirmOfTest, TestDatabase, open_pool
 from tests.memory.remembering import of_firm, on_matter, personal, remember
 
@@ -88,8 +92,7 @@ async def test_are_the_three_of_most_weight_by_the_plain_definition(
         best = sorted(weights.values(), reverse=True)
         given = [weights[memory_id] for memory_id in hinted(outcome)]
         assert given == pytest.approx(best[: len(given)])
-        # One that was known already is among the three that are looked for.
-        assert len(given) >= min(len(best), similar.LIMIT - isinstance(outcome, AlreadyKnown))
+        assert len(given) == min(len(best), 3)
 
 
 class TestCommonWords:
@@ -120,6 +123,34 @@ class TestCommonWords:
         await fill(backend, firm.a, [personal(f"The hearing {n} is adjourned.") for n in range(40)])
         (outcome,) = await save(backend, firm.a, [personal("A hearing about zinc, quartz, feldspar and basalt.")])
         assert hinted(outcome) == []
+
+
+class TestWithoutThem:
+    """A save takes the time of its own transaction and needs its own connection alone."""
+
+    async def test_a_save_goes_on(self, backend: Backend, firm: FirmOfTest, monkeypatch: pytest.MonkeyPatch) -> None:
+        async def fail(*_: object) -> list[list[Memory]]:
+            raise DatabaseUnavailable
+
+        await remember(backend, firm.a, "The hearing is before Judge Okonkwo.")
+        monkeypatch.setattr(similar, "_find", fail)
+        with capture_logs() as logs:
+            (outcome,) = await save(backend, firm.a, [personal("The hearing was before Judge Okonkwo.")], "a key")
+        assert isinstance(outcome, Saved) and outcome.similar == ()
+        assert [(line["event"], line["code"]) for line in logs] == [("no_hints", "database_unavailable")]
+        assert "Okonkwo" not in str(logs)
+
+    async def test_several_saves_share_one_connection(
+        self, backend: Backend, firm: FirmOfTest, database: TestDatabase
+    ) -> None:
+        await remember(backend, firm.a, "The hearing is before Judge Okonkwo.")
+        async with open_pool(database.application_url) as one:
+            narrow = replace(backend, database=one)
+            texts = [f"The hearing number {number} is before Judge Okonkwo." for number in range(8)]
+            keys = [None, "1", None, "2", None, "3", None, "4"]
+            saves = (save(narrow, firm.a, [personal(text)], key) for text, key in zip(texts, keys, strict=True))
+            for (outcome,) in await asyncio.gather(*saves):
+                assert isinstance(outcome, Saved) and outcome.similar
 
 
 FILL = """
