@@ -71,18 +71,23 @@ async def _closest(
     vector, (place, seen) = await asyncio.gather(
         _vector_when_settled(backend, caller.organization_id, query), _look(backend, caller, buckets, question)
     )
-    if all(each.empty for each in seen):
-        return place, [[] for _ in seen]
     question = replace(question, vector=vector)
     if question.blank:
         return await _newest(backend, caller, buckets, query, question)
-    ways = [way_to_compare(each, question, backend.sizes, backend.vector_cache, settled=unsettled) for each in seen]
-    async with _asking(backend, caller) as transaction:
-        answers = await ask(transaction, ways, question)
+    ways = [
+        way_to_compare(each, question, backend.sizes, backend.vector_cache, settled=unsettled)
+        for each in seen
+        if not each.empty
+    ]
+    best: dict[UUID, Sequence[Row]] = {}
+    if ways:
+        async with _asking(backend, caller) as transaction:
+            answers = await ask(transaction, ways, question)
+        best = {way.seen.id: await answer.fetchall() for way, answer in zip(ways, answers, strict=True)}
     for way in ways:
         if isinstance(way, ByPostgres):
             await _keep_vectors_after_reply(backend, caller, way.seen, question)
-    return place, [await answer.fetchall() for answer in answers]
+    return place, [best.get(each.id, []) for each in seen]
 
 
 async def _look(

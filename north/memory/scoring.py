@@ -47,11 +47,14 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Likely:
-    """Memories that may be the best, the most related first, with their scores so far and their cosines."""
+    """Memories that may be the best, the most related first, with their scores so far and their cosines.
+
+    All are arrays as Postgres reads them; the driver takes several times as long to write one.
+    """
 
     ids: str
-    scores: Sequence[float]
-    cosines: Sequence[float | None]
+    scores: str
+    cosines: str
 
 
 def most_related(compared: Compared, bucket: Row, postings: Sequence[Row], weights: Weights, limit: int) -> Likely:
@@ -74,8 +77,7 @@ def likely(ids: Ids, scores: Floats, cosines: Floats, weights: Weights, limit: i
     """Those with the highest scores: `limit` of them, and some more that recency and type can still lift among them."""
     best = first(scores, limit + MORE, ids)
     best = best[scores[best] >= scores[best[:limit]].min(initial=np.inf) - weights.recency - weights.type]
-    known = [None if np.isnan(cosine) else cosine for cosine in cosines[best].tolist()]
-    return Likely(uuid_array(ids[best]), scores[best].tolist(), known)
+    return Likely(uuid_array(ids[best]), float_array(scores[best]), float_array(cosines[best]))
 
 
 def ids_in(column: bytes | None) -> Ids:
@@ -92,6 +94,11 @@ def uuid_array(ids: Ids) -> str:
     """Ids as Postgres reads an array of them."""
     digits = ids.astype(ID).tobytes().hex()  # what was put together from several has the machine's order of bytes
     return "{" + ",".join(digits[start : start + 32] for start in range(0, len(digits), 32)) + "}"
+
+
+def float_array(numbers: Floats) -> str:
+    """Numbers as Postgres reads an array of them; what is not known is null there."""
+    return "{" + ",".join(map(repr, numbers.tolist())).replace("nan", "null") + "}"
 
 
 def words(ids: Ids, bucket: Row, postings: Sequence[Row]) -> Floats:
