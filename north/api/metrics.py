@@ -19,6 +19,7 @@ SECONDS = Histogram(
 )
 SAVES = Counter("north_api_saves_total", "Saves over REST, by what became of them.", ["outcome"])
 RECALLS = Counter("north_api_recalls_total", "Recalls over REST.")
+VECTORS = Gauge("north_vector_cache_bytes", "Vectors that this process keeps for recall, in bytes.")
 JOBS = Gauge("north_jobs", "Jobs that wait, run or have failed, by task.", ["task", "status"])
 OLDEST_JOB_SECONDS = Gauge(
     "north_job_oldest_seconds", "How long the oldest job that is due has waited, by task.", ["task"]

@@ -10,7 +10,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from north.api.metrics import Measured, show_jobs
+from north.api.metrics import VECTORS, Measured, show_jobs
 from north.db.jobs import standing
 from north.errors import DatabaseUnavailable
 from north.memory.backend import Backend
@@ -65,6 +65,7 @@ async def _readiness(request: Request) -> Response:
 async def _metrics(request: Request) -> Response:
     """What this process counts, and how the jobs stand, which are counted in the database."""
     backend: Backend = request.app.state.backend
+    VECTORS.set(backend.vector_cache.bytes)
     try:
         show_jobs(await standing(backend.database) if await backend.database.answers(READY_SECONDS) else [])
     except DatabaseUnavailable:

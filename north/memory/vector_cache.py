@@ -190,7 +190,7 @@ class BucketVectors:
 
 
 class VectorCache:
-    """The vectors of the buckets that were recalled last, within a limit of memory.
+    """The vectors of the buckets that were recalled last, within a limit of memory; `bytes` of it are in use.
 
     Args:
         megabytes: the limit, in MiB; with 0 nothing is kept.
@@ -198,7 +198,7 @@ class VectorCache:
 
     def __init__(self, megabytes: int) -> None:
         self._most = megabytes * 2**20
-        self._size = 0
+        self.bytes = 0
         self._buckets: OrderedDict[Hashable, BucketVectors] = OrderedDict()
         self._filling: set[Hashable] = set()
 
@@ -217,7 +217,7 @@ class VectorCache:
         """Keep more of a bucket. What was not asked for longest has to go."""
         kept.add(loaded)
         if self._buckets.get(kept.bucket) is kept:
-            self._size += kept.bytes - kept.counted
+            self.bytes += kept.bytes - kept.counted
             kept.counted = kept.bytes
             self._make_room()
 
@@ -235,10 +235,10 @@ class VectorCache:
             self._filling.remove(bucket)
 
     def _make_room(self) -> None:
-        while self._buckets and (self._size > self._most or len(self._buckets) > BUCKETS):
+        while self._buckets and (self.bytes > self._most or len(self._buckets) > BUCKETS):
             self._forget(next(iter(self._buckets)))
 
     def _forget(self, bucket: Hashable) -> None:
         kept = self._buckets.pop(bucket, None)
         if kept is not None:
-            self._size -= kept.counted
+            self.bytes -= kept.counted

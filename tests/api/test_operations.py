@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from north.assembly import Place, make_backend
 from north.chat.models import make_model
 from north.settings import Settings
@@ -40,5 +42,7 @@ async def test_metrics_count_requests_saves_and_recalls_without_any_id_or_text(a
     assert 'north_http_request_seconds_count{method="POST",route="/api/v1/recall"}' in metrics
     assert 'north_api_saves_total{outcome="saved"}' in metrics
     assert "north_api_recalls_total " in metrics
+    (kept,) = re.findall(r"^north_vector_cache_bytes (\S+)$", metrics, re.MULTILINE)
+    assert float(kept) > 0
     for private in (memory["id"], "secret", "Delaware"):
         assert private not in metrics

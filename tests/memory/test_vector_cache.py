@@ -254,6 +254,7 @@ class TestTheLimit:
         first = cache.of("first", vector)
         cache.add(cache.of("third", vector), loaded_of(range(1, size), range(1, size)))
         assert cache.of("first", vector) is first
+        assert cache.bytes == first.bytes + cache.of("third", vector).bytes <= 2**20
         assert first.bytes and cache.of("third", vector).bytes
         assert not cache.of("second", vector).bytes
 
