@@ -132,8 +132,7 @@ class ByPostgres:
 
     async def begin(self, transaction: Transaction) -> None:
         """Queue the comparison."""
-        parameters = {**self.seen.parameters, **self.question.parameters()}
-        self._compared = await transaction.send_for_bytes("recall.compared", **parameters)
+        self._compared = await transaction.send_for_bytes("recall.compared", **_parameters(self.seen, self.question))
 
     async def likely(self, transaction: Transaction) -> Likely:
         """What came of it, with the words."""
@@ -152,18 +151,20 @@ class BySigns:
 
     async def begin(self, transaction: Transaction) -> None:
         """Queue the first pass over the signs."""
-        self._sketched = await transaction.send_for_bytes("recall.sketched", **self._parameters, **FIRST_PASS)
+        parameters = _parameters(self.seen, self.question)
+        self._sketched = await transaction.send_for_bytes("recall.sketched", **parameters, **FIRST_PASS)
 
     async def likely(self, transaction: Transaction) -> Likely:
         """Compare in full what it puts in front."""
         (row,) = await self._sketched.fetchall()
         self.sizes.note(self.seen.bucket, row["documents"])
         first_pass = FirstPass(row, self.seen.postings, self.question.weights)
-        return await SecondPass(transaction, self._parameters, first_pass).most_related(self.question.limit)
+        second_pass = SecondPass(transaction, _parameters(self.seen, self.question), first_pass)
+        return await second_pass.most_related(self.question.limit)
 
-    @property
-    def _parameters(self) -> dict[str, Any]:
-        return {**self.seen.parameters, **self.question.parameters()}
+
+def _parameters(seen: Seen, question: Question) -> dict[str, Any]:
+    return {**seen.parameters, **question.parameters()}
 
 
 def _ranked(seen: Seen, question: Question, compared: Compared) -> Likely:
@@ -205,10 +206,7 @@ async def ask(transaction: Transaction, ways: Sequence[Way], question: Question)
         await way.begin(transaction)
     return [
         await transaction.send(
-            "recall.best",
-            **way.seen.parameters,
-            **question.parameters(),
-            **asdict(await way.likely(transaction)),
+            "recall.best", **_parameters(way.seen, question), **asdict(await way.likely(transaction))
         )
         for way in ways
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -28,6 +29,8 @@ POSTINGS = 1_500
 """How many postings are read to find hints, the same number of each word."""
 LEAST_POSTINGS = 50
 """Of each word of a long text; a word that more memories have is a common one there."""
+SECONDS = 2.0
+"""How long hints are waited for."""
 CHECKED = 32
 """How many memories are looked up under every word."""
 
@@ -44,9 +47,10 @@ async def find(database: Database, caller: Caller, drafts: Sequence[Draft]) -> l
     are none: what is saved is worth more than that.
     """
     try:
-        return await _find(database, caller, drafts)
-    except (Unavailable, NotSignedIn) as error:
-        log.warning("no_hints", code=error.code, drafts=len(drafts))
+        async with asyncio.timeout(SECONDS):
+            return await _find(database, caller, drafts)
+    except (Unavailable, NotSignedIn, TimeoutError) as error:
+        log.warning("no_hints", code=getattr(error, "code", "too_slow"), drafts=len(drafts))
         return [[] for _ in drafts]
 
 

@@ -82,8 +82,8 @@ class _Order:
 
 
 def bytes_each(dimensions: int) -> int:
-    """How many bytes a vector of so many numbers takes, with the id and the source that stand beside it."""
-    return 2 * ID.itemsize + 1 + 4 * dimensions
+    """How many bytes a vector of so many numbers takes, with its id, its source and its place in order."""
+    return 2 * ID.itemsize + 1 + 4 * dimensions + 3 * ID.itemsize + 8
 
 
 class BucketVectors:
@@ -92,6 +92,9 @@ class BucketVectors:
     Args:
         bucket: which.
         dimensions: how many numbers each vector has.
+
+    Attributes:
+        counted: how many of its bytes the cache has counted.
     """
 
     def __init__(self, bucket: Hashable, dimensions: int) -> None:

@@ -140,6 +140,20 @@ class TestWithoutThem:
         assert [(line["event"], line["code"]) for line in logs] == [("no_hints", "database_unavailable")]
         assert "Okonkwo" not in str(logs)
 
+    async def test_a_save_does_not_wait_for_them_for_long(
+        self, backend: Backend, firm: FirmOfTest, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def hang(*_: object) -> list[list[Memory]]:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        monkeypatch.setattr(similar, "_find", hang)
+        monkeypatch.setattr(similar, "SECONDS", 0.01)
+        with capture_logs() as logs:
+            (outcome,) = await save(backend, firm.a, [personal("The hearing was before Judge Okonkwo.")])
+        assert isinstance(outcome, Saved) and outcome.similar == ()
+        assert [(line["event"], line["code"]) for line in logs] == [("no_hints", "too_slow")]
+
     async def test_several_saves_share_one_connection(
         self, backend: Backend, firm: FirmOfTest, database: TestDatabase
     ) -> None:
