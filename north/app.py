@@ -13,9 +13,10 @@ from north import __version__
 from north.api.operations import add_operations
 from north.api.site import make_api
 from north.assembly import Place, make_backend, opened
+from north.chat.assistant import make_assistant
 from north.chat.mining import configured_miner
 from north.chat.models import make_model
-from north.chat.turn import make_assistant, turns_ended
+from north.chat.turn import turns_ended
 from north.connectors.client_documents import ClientDocuments
 from north.connectors.embeddings import Embedder
 from north.errors import EmbedderUnavailable

@@ -14,8 +14,8 @@ from north.api.description import describe_api
 from north.api.problems import status_of
 from north.api.site import make_api
 from north.assembly import Place, make_backend
+from north.chat.assistant import make_assistant
 from north.chat.models import make_model
-from north.chat.turn import make_assistant
 from north.errors import NorthError
 from north.settings import Settings
 from tests.commands import every_command

@@ -16,8 +16,8 @@ import pytest
 
 from north.api.description import describe_api
 from north.api.site import make_api
+from north.chat.assistant import make_assistant
 from north.chat.models import make_model
-from north.chat.turn import make_assistant
 from north.mcp.server import make_mcp
 from north.memory.backend import Backend
 from tests.conftest import FirmOfTest

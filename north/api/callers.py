@@ -11,7 +11,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.requests import Request
 
 from north.access.tokens import recognised_caller, token_caller
-from north.chat.turn import Assistant
+from north.chat.assistant import Assistant
 from north.errors import NorthError, NotSignedIn
 from north.memory.backend import Backend
 from north.model import Caller, Origin

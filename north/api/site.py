@@ -8,7 +8,7 @@ from fastapi.routing import APIRoute
 from north.api import docs, imports, matters, memories, recalling, rules, threads, tokens, wall
 from north.api.edge import Edge
 from north.api.problems import add_problems
-from north.chat.turn import Assistant
+from north.chat.assistant import Assistant
 from north.memory.backend import Backend
 
 VERSION = "1"

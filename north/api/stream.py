@@ -14,6 +14,7 @@ from starlette.requests import Request
 from north.api.edge import log_fault
 from north.api.problems import problem
 from north.api.shapes import memory_shape
+from north.chat.assistant import Assistant
 from north.chat.events import (
     CaptureRefused,
     MemoryChanged,
@@ -26,7 +27,6 @@ from north.chat.events import (
     TurnFinished,
 )
 from north.chat.paused import stream_turn
-from north.chat.turn import Assistant
 from north.model import Caller, Memory
 
 EVENT_STREAM = "text/event-stream"

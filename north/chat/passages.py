@@ -13,9 +13,9 @@ from north.chat.mining import Miner, find
 from north.chat.offline.mining import corrects, findings_in, read_by_rules
 from north.connectors.chat_history.shapes import Conversation, ExplicitMemory, Turn
 from north.errors import ModelRejected
+from north.memory.drafts import LABEL_LIMIT, checked
 from north.memory.importing import turn_hash
 from north.memory.mining import Finding, Passage, Said, first_turns, live_memories
-from north.memory.save import LABEL_LIMIT, checked
 from north.memory.text import content_key, visible
 from north.memory.wall import source_name
 from north.model import Caller, Draft, FailedConversation, Import, Scope, new_id

@@ -19,9 +19,10 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, Tool
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolDenied
 
 from north.chat import history
+from north.chat.assistant import Assistant
 from north.chat.events import TurnEvent
 from north.chat.threads import thread_in, to_message
-from north.chat.turn import HISTORY_MESSAGES, Assistant, Begun, begin, stream_begun, whole
+from north.chat.turn import HISTORY_MESSAGES, Begun, begin, stream_begun, whole
 from north.db.connect import Row, Transaction
 from north.db.races import retried
 from north.errors import ThreadNotPaused

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import structlog
 from psycopg.types.json import Jsonb
-from pydantic_ai import Agent, AgentRunResultEvent
+from pydantic_ai import AgentRunResultEvent
 from pydantic_ai.exceptions import AgentRunError
 from pydantic_ai.messages import (
     ModelMessage,
@@ -20,21 +20,18 @@ from pydantic_ai.messages import (
     TextPart,
     TextPartDelta,
 )
-from pydantic_ai.models import Model
-from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import DeferredToolResults
 from pydantic_ai.usage import UsageLimits
 
 from north.chat import history
-from north.chat.document_tools import DOCUMENT_TOOLS
+from north.chat.assistant import Assistant
 from north.chat.events import Recalling, TextDelta, TurnEvent, TurnFailed, TurnFinished
 from north.chat.instructions import instructions_for
 from north.chat.models import failure_of
 from north.chat.threads import check_message, thread_in, title_of, to_message
-from north.chat.tools import TOOLS, Turn
+from north.chat.tools import Turn
 from north.db.connect import Transaction
 from north.db.races import retried
-from north.documents.consulting import is_set_up
 from north.errors import NorthError
 from north.memory.backend import Backend
 from north.memory.recall import inject, note_uses
@@ -44,50 +41,11 @@ log = structlog.get_logger(__name__)
 
 HISTORY_MESSAGES = 60
 REQUESTS_PER_TURN = 12
-FIRST_WORD_SECONDS = 60.0
-WHOLE_REQUEST_SECONDS = 300.0
 STOPPED = "stopped"
 """The `error_code` of an answer that the lawyer stopped: what had been said so far is stored."""
 
 _turns: set[asyncio.Task[None]] = set()
 """The turns under way: the event loop alone would not keep them, and a stopped one has still to be stored."""
-
-
-@dataclass(frozen=True, slots=True)
-class Assistant:
-    """The model with its tools; `documents` says that those of NetDocuments are among them."""
-
-    backend: Backend
-    agent: Agent[Turn, str]
-    model: str
-    documents: bool
-
-
-def make_assistant(
-    backend: Backend,
-    model: Model,
-    *,
-    first_word_seconds: float = FIRST_WORD_SECONDS,
-    whole_request_seconds: float = WHOLE_REQUEST_SECONDS,
-) -> Assistant:
-    """Bind a model to the memory tools, and to NetDocuments' where it is set up.
-
-    Args:
-        backend: the running North.
-        model: what answers.
-        first_word_seconds: how long a request may be silent before it counts as too slow.
-        whole_request_seconds: how long one request may take in all.
-
-    Raises:
-        Misconfigured: NetDocuments is set up by half, or for no region.
-    """
-    patience = ModelSettings(
-        first_event_timeout=first_word_seconds, request_timeout=whole_request_seconds, max_retries=1
-    )
-    documents = is_set_up(backend)
-    tools = (*TOOLS, *DOCUMENT_TOOLS) if documents else TOOLS
-    agent = Agent(model, deps_type=Turn, tools=tools, model_settings=patience, name="north")
-    return Assistant(backend, agent, model.model_name, documents)
 
 
 async def run_turn(assistant: Assistant, caller: Caller, thread_id: UUID, text: str) -> Message:

@@ -20,10 +20,11 @@ from north.db.races import retried
 from north.errors import MemoryDuplicate, MemoryNotFound, MemoryNotLive, Refused
 from north.memory.backend import Backend
 from north.memory.both_buckets import rank_buckets
+from north.memory.drafts import checked
 from north.memory.edit import edit_in
 from north.memory.lost import Gone, said_by
 from north.memory.recall import QUERY_LIMIT
-from north.memory.save import checked, save_in
+from north.memory.save import save_in
 from north.memory.text import fold
 from north.model import AlreadyKnown, Caller, Draft, Matter, Memory, Saved, Scope
 

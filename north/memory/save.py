@@ -17,16 +17,16 @@ from psycopg import AsyncCursor
 
 from north.db.connect import Row, Transaction
 from north.db.races import retried
-from north.errors import InvalidInput, MatterNotAllowed, MatterNotFound, MatterRequired
+from north.errors import InvalidInput, MatterNotFound
 from north.memory import receipts, similar, wall
 from north.memory.backend import Backend
+from north.memory.drafts import checked
 from north.memory.events import tell
-from north.memory.input import check_line
-from north.memory.matters import check_matter_reference, id_in
+from north.memory.matters import id_in
 from north.memory.plans import Decided, LiveKey, NewRow, Plan, as_read_back, known
 from north.memory.rows import answer_by_id, ask_by_id
 from north.memory.rules import forbidding, to_rule
-from north.memory.text import check_content, check_storable, content_key
+from north.memory.text import content_key
 from north.memory.wall import SHARED_SCOPES
 from north.model import (
     Caller,
@@ -44,8 +44,6 @@ from north.model import (
 )
 
 BATCH_LIMIT = 500
-EVIDENCE_LIMIT = 10_000
-LABEL_LIMIT = 300
 
 
 async def save(
@@ -82,29 +80,6 @@ async def save(
     saved = [(outcome.memory.id, outcome.memory.content) for outcome in outcomes if isinstance(outcome, Saved)]
     backend.backlog.add(caller.organization_id, caller.user_id, saved)
     return outcomes
-
-
-def checked(draft: Draft) -> Draft:
-    """The draft with its text normalised, when it is within the limits."""
-    if draft.scope is Scope.MATTER and not draft.matter:
-        raise MatterRequired
-    if draft.scope is not Scope.MATTER and draft.matter:
-        raise MatterNotAllowed
-    if draft.evidence:
-        check_storable(draft.evidence)
-        if len(draft.evidence) > EVIDENCE_LIMIT:
-            raise InvalidInput(reason=f"the evidence has more than {EVIDENCE_LIMIT} characters")
-    return Draft(
-        content=check_content(draft.content),
-        type=draft.type,
-        scope=draft.scope,
-        matter=check_matter_reference(draft.matter) if draft.matter else None,
-        confidence=draft.confidence,
-        evidence=draft.evidence,
-        source_label=check_line(draft.source_label, "source label", LABEL_LIMIT) if draft.source_label else None,
-        captured_at=draft.captured_at,
-        message_id=draft.message_id,
-    )
 
 
 @retried

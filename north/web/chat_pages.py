@@ -12,9 +12,9 @@ from fastapi import APIRouter, Form
 from starlette.requests import Request
 from starlette.responses import Response
 
+from north.chat.assistant import Assistant
 from north.chat.paused import resume, run_turn, waiting_in
 from north.chat.threads import MESSAGES_SHOWN, check_message, create_thread, get_thread, list_threads
-from north.chat.turn import Assistant
 from north.errors import InvalidInput, MatterNotFound, NorthError, ThreadNotPaused, Unavailable
 from north.model import Message, Thread, User
 from north.web.chat_stream import stream_answer

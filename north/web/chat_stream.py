@@ -16,6 +16,7 @@ from uuid import UUID
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
+from north.chat.assistant import Assistant
 from north.chat.events import (
     CaptureRefused,
     MemoryChanged,
@@ -29,7 +30,6 @@ from north.chat.events import (
 )
 from north.chat.paused import stream_turn
 from north.chat.threads import title_of
-from north.chat.turn import Assistant
 from north.model import Caller, Message, Thread
 from north.web.markdown import render_markdown, split_open_block, without_half_link
 from north.web.pages import render_fragment

@@ -14,8 +14,8 @@ from pydantic_ai.models import Model
 from north.access.tokens import create_token
 from north.api.operations import add_operations
 from north.api.site import make_api
+from north.chat.assistant import make_assistant
 from north.chat.models import make_model
-from north.chat.turn import make_assistant
 from north.memory.backend import Backend
 from north.model import Caller
 from north.settings import Settings

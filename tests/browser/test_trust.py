@@ -12,7 +12,7 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart, Use
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 
 from north.app import make_app
-from north.chat.turn import make_assistant
+from north.chat.assistant import make_assistant
 from north.memory.trust import sweep
 from north.settings import Settings
 from tests.browser.conftest import Visit, served

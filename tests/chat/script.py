@@ -12,9 +12,10 @@ from uuid import UUID
 from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 
+from north.chat.assistant import Assistant, make_assistant
 from north.chat.events import TurnEvent
 from north.chat.threads import create_thread
-from north.chat.turn import Assistant, make_assistant, stream_turn
+from north.chat.turn import stream_turn
 from north.memory.backend import Backend
 from north.model import Caller
 

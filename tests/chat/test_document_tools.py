@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from starlette.responses import Response
 
+from north.chat.assistant import make_assistant
 from north.chat.events import CaptureRefused, MemorySaved
 from north.chat.models import make_model
-from north.chat.turn import make_assistant
 from north.errors import Misconfigured
 from north.memory.backend import Backend
 from tests.chat.script import Script, call, events_of, open_thread

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from north.chat.assistant import make_assistant
 from north.chat.models import make_model
 from north.chat.threads import create_thread, get_thread
-from north.chat.turn import make_assistant, run_turn
+from north.chat.turn import run_turn
 from north.memory.backend import Backend
 from tests.chat.script import Script, call
 from tests.conftest import FirmOfTest

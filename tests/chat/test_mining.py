@@ -8,9 +8,10 @@ from uuid import UUID
 
 import pytest
 
+from north.chat.assistant import make_assistant
 from north.chat.mining import configured_miner, make_miner
 from north.chat.models import make_model
-from north.chat.turn import make_assistant, run_turn
+from north.chat.turn import run_turn
 from north.memory.backend import Backend
 from north.memory.edit import archive
 from north.memory.listing import MemoryFilter, list_memories

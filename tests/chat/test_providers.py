@@ -10,10 +10,11 @@ import pytest
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
+from north.chat.assistant import Assistant, make_assistant
 from north.chat.events import TextDelta, TurnFailed
 from north.chat.models import make_model
 from north.chat.threads import get_thread
-from north.chat.turn import Assistant, make_assistant, run_turn
+from north.chat.turn import run_turn
 from north.errors import (
     Misconfigured,
     ModelConfused,

@@ -12,9 +12,10 @@ from procrastinate.jobs import Job
 
 from north.access.login import SESSION_LIFE, log_in, session_user
 from north.assembly import make_backend, opened
+from north.chat.assistant import make_assistant
 from north.chat.models import make_model
 from north.chat.threads import create_thread, get_thread
-from north.chat.turn import make_assistant, run_turn
+from north.chat.turn import run_turn
 from north.documents.authorization import _is_valid, _new_state
 from north.errors import ModelUnavailable
 from north.memory.backend import Backend

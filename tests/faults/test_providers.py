@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from north.chat.turn import make_assistant
+from north.chat.assistant import make_assistant
 from north.memory.backend import Backend
 from north.settings import Settings
 from north.worker.tasks import embed_all_missing

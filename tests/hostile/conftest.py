@@ -13,8 +13,8 @@ from fastapi import FastAPI
 from north.access.tokens import create_token
 from north.api.operations import add_operations
 from north.api.site import make_api
+from north.chat.assistant import make_assistant
 from north.chat.models import make_model
-from north.chat.turn import make_assistant
 from north.mcp.site import add_mcp
 from north.memory.backend import Backend
 from north.model import Caller

@@ -11,9 +11,9 @@ from north.access.tokens import create_token
 from north.api.description import describe_api
 from north.api.site import make_api
 from north.assembly import Place, make_backend
+from north.chat.assistant import make_assistant
 from north.chat.models import make_model
 from north.chat.threads import create_thread
-from north.chat.turn import make_assistant
 from north.memory.backend import Backend
 from north.memory.rules import create_rule
 from north.memory.save import save

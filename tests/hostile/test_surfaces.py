@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 from starlette.responses import JSONResponse, Response
 
+from north.chat.assistant import make_assistant
 from north.chat.instructions import WHO
 from north.chat.models import make_model
 from north.chat.threads import create_thread, rename_thread
-from north.chat.turn import make_assistant, run_turn
+from north.chat.turn import run_turn
 from north.errors import InvalidInput
 from north.memory.backend import Backend
 from north.memory.save import save

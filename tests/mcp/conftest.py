@@ -18,8 +18,8 @@ from mcp_types import CallToolResult, TextContent
 
 from north.access.tokens import create_token
 from north.api.site import make_api
+from north.chat.assistant import make_assistant
 from north.chat.models import make_model
-from north.chat.turn import make_assistant
 from north.commands.heads import LimitedHeads
 from north.mcp.site import PATH, add_mcp
 from north.memory.backend import Backend

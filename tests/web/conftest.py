@@ -16,8 +16,8 @@ from pwdlib.hashers.argon2 import Argon2Hasher
 from pydantic_ai.models import Model
 
 from north.access.login import log_in
+from north.chat.assistant import make_assistant
 from north.chat.models import make_model
-from north.chat.turn import make_assistant
 from north.memory.backend import Backend
 from north.memory.listing import MemoryFilter, list_memories
 from north.memory.save import save
