@@ -20,19 +20,8 @@ from north.chat.passages import (
 )
 from north.connectors.chat_history.shapes import Broken, Conversation, ExplicitMemory, Item, Skipped, Turn
 from north.errors import InvalidInput, ModelConfused, ModelRejected
-from north.memory.importing import (
-    Deed,
-    Failure,
-    Fates,
-    Key,
-    Read,
-    ReadBefore,
-    Run,
-    Skip,
-    item_key,
-    read_before,
-    turn_hash,
-)
+from north.memory.import_report import Deed, Failure, Fates, Key, Read, Skip
+from north.memory.importing import ReadBefore, Run, item_key, read_before, turn_hash
 from north.memory.mining import Finding
 
 STATEMENTS_AT_ONCE = 100

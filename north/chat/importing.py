@@ -23,7 +23,8 @@ from north.chat.mining import Miner
 from north.connectors.chat_history.shapes import Item
 from north.db.races import retried
 from north.errors import ExportNotRecognised, ExportRefused, NorthError
-from north.memory.importing import Read, Run, RunEnded, commit, copy_pieces, note_progress, start, wait
+from north.memory.import_report import Read
+from north.memory.importing import Run, RunEnded, commit, copy_pieces, note_progress, start, wait
 from north.memory.imports import end_import, get_import
 from north.model import Caller, Import, ImportStatus, Origin
 

@@ -32,8 +32,7 @@ PREPARED_MOST = 200
 POOL_SECONDS = 10.0
 """How long a transaction waits for a connection, while all are in use or the server is away."""
 RECONNECT_SECONDS = 4.0
-"""How long the pool goes on trying to connect before it starts over: its pauses double, and so stay below two seconds.
-"""
+"""How long the pool tries to connect before it starts over: its pauses double, and so stay below two seconds."""
 RENEWED_ONCE_SECONDS = 1.0
 
 
