@@ -17,8 +17,9 @@ HEAD_LIMIT = 65_536
 """The most bytes of an address and headers together. Browsers send a tenth of it, and proxies pass on less."""
 HEAD_SECONDS = 30.0
 """How long a new connection has for its first head, and every later head from its first byte on."""
+PIECE_BYTES = 1024
 PIECE_SECONDS = 60.0
-"""How long nothing may come of a body that has begun."""
+"""How long so much of a body, or its end, may take: one that comes byte by byte would hold its connection for days."""
 
 
 class LimitedHeads(HttpToolsProtocol):
@@ -32,6 +33,7 @@ class LimitedHeads(HttpToolsProtocol):
     _refusal: HeadTooLarge | HeadTooSlow | None = None
     _in_head = False
     _in_body = False
+    _in_piece = 0
     _patience: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the server's own
@@ -58,13 +60,17 @@ class LimitedHeads(HttpToolsProtocol):
             self._refusal = HeadTooLarge(limit=HEAD_LIMIT)
             raise self._refusal  # the parser stops at it, and `send_400_response` tells
         self._in_head, self._in_body = False, True
+        self._in_piece = 0
         self._wait(PIECE_SECONDS)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         """A piece of a body, whose size is limited elsewhere."""
         self._arrived = 0
-        self._wait(PIECE_SECONDS)
+        self._in_piece += len(body)
+        if self._in_piece >= PIECE_BYTES:
+            self._in_piece = 0
+            self._wait(PIECE_SECONDS)
         super().on_body(body)
 
     def on_message_complete(self) -> None:

@@ -361,14 +361,24 @@ async def test_what_comes_in_time_may_take_long_as_a_whole(
 ) -> None:
     monkeypatch.setattr(heads, "HEAD_SECONDS", 1.0)
     monkeypatch.setattr(heads, "PIECE_SECONDS", 0.4)
-
-    async def pieces() -> AsyncIterator[bytes]:
-        for piece in (b'{"query": ', b'"what ', b"is ", b"due", b'?"}'):
-            yield piece
-            await asyncio.sleep(0.25)
-
+    monkeypatch.setattr(heads, "PIECE_BYTES", 3)
     reply = await ana.post("/api/v1/recall", content=pieces(), headers=JSON)
     assert reply.status_code == 200, reply.text
+
+
+async def test_a_body_that_comes_byte_by_byte_is_not_waited_for(
+    address: str, ana: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(heads, "PIECE_SECONDS", 0.4)
+    with pytest.raises(httpx2.TransportError):
+        await ana.post("/api/v1/recall", content=pieces(), headers=JSON)
+
+
+async def pieces() -> AsyncIterator[bytes]:
+    """A question that takes more than a second."""
+    for piece in (b'{"query": ', b'"what ', b"is ", b"due", b'?"}'):
+        yield piece
+        await asyncio.sleep(0.25)
 
 
 async def test_long_heads_and_bodies_one_after_the_other_are_no_long_head(
