@@ -235,6 +235,14 @@ def test_compares_what_is_listed_and_asks_for_what_it_lacks(steps: list[tuple[li
             assert np.isnan(cosine) if number in bare else cosine == number - number**2 + 2
 
 
+def test_a_vector_is_kept_when_somebody_who_read_before_it_was_there_comes_after() -> None:
+    kept, vector = BucketVectors("bucket", DIMENSIONS), np.array([1, -1, 2], np.float32)
+    kept.add(loaded_of([1, 2, 3], []))
+    kept.add(loaded_of([2, 3, 4], [2, 4]))
+    cosines = kept.compared(listing_of([1, 2, 3, 4], []), vector).cosines
+    np.testing.assert_array_equal(cosines, [2, 0, -4, np.nan])
+
+
 def test_lets_go_of_memories_that_are_gone() -> None:
     kept = BucketVectors("bucket", DIMENSIONS)
     for start in range(1, 10_000, 100):
