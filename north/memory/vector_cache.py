@@ -24,8 +24,8 @@ BUCKETS = 10_000
 HEADER = 2
 """What a vector begins with as Postgres sends it, in numbers of two bytes."""
 HALVES = np.frombuffer(np.arange(2**16, dtype=np.uint16).tobytes(), ">f2").astype(np.float32)
-"""Each number of two bytes that Postgres can send, by what this machine takes the bytes for: looked up, since that takes
-half as long as to work it out."""
+"""Each number of two bytes that Postgres can send, by what this machine takes the bytes for. To look it up takes half
+as long as to work it out."""
 SPARE = 1.25
 """By how much the room for a bucket's vectors grows when it is full: a memory more does not move all of them."""
 
@@ -50,7 +50,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Memories as `recall.vectors` sends them: ids, sources and vectors; one that does not `have` a vector has zeros."""
+    """Memories as `recall.vectors` sends them: ids, sources and vectors; whoever does not `have` one has zeros."""
 
     ids: Ids
     sources: Ids
