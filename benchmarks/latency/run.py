@@ -66,6 +66,12 @@ class Measured:
     seconds: defaultdict[Key, list[float]] = field(default_factory=lambda: defaultdict(list))
     overlap: dict[tuple[str, int], float] = field(default_factory=dict)
 
+    async def timed(self, key: Key, call: Call) -> None:
+        """Make a call, and note how long it took."""
+        began = time.perf_counter()
+        await call()
+        self.seconds[key].append(time.perf_counter() - began)
+
     def ratio(self, key: Key) -> float:
         """A call's median as a multiple of its database's floor."""
         return percentile(self.seconds[key], 50) / percentile(self.seconds[key[0], 0, FLOOR], 50)
@@ -174,10 +180,7 @@ async def measure(sites: list[Site], rounds: int) -> Measured:
             every |= {(site.name, desk.size, name): call for name, call in of_desk.items()}
     for turn in range(-WARM_UP, rounds):
         for key, call in every.items():
-            began = time.perf_counter()
-            await call()
-            if turn >= 0:
-                measured.seconds[key].append(time.perf_counter() - began)
+            await (measured.timed(key, call) if turn >= 0 else call())
             await asyncio.sleep(PAUSE_SECONDS)
     for site in sites:
         await _together(site, measured, rounds, texts, questions)
@@ -191,18 +194,13 @@ async def _together(
 ) -> None:
     """Every call by 32 clients at the same moment, each with a connection of its own."""
 
-    async def timed(call: Call, key: Key) -> None:
-        began = time.perf_counter()
-        await call()
-        measured.seconds[key].append(time.perf_counter() - began)
-
     for desk in site.firm.desks:
         wires = [Wire(site.port, desk.token) for _ in range(TOGETHER)]
         clients = [calls(site, desk, wire, texts, questions) for wire in wires]
         for _ in range(max(2, rounds // 10)):
             for name in clients[0]:
                 key = (site.name, desk.size, f"{name}, {TOGETHER} clients")
-                await asyncio.gather(*(timed(client[name], key) for client in clients))
+                await asyncio.gather(*(measured.timed(key, client[name]) for client in clients))
                 await asyncio.sleep(PAUSE_AFTER_MANY_SECONDS)
         for wire in wires:
             wire.close()
