@@ -96,7 +96,7 @@ class Database:
         self._read_clock(datetime.now(UTC))
         self._renewed_at = 0.0
         self._probe: asyncio.Task[bool] | None = None
-        self._pool: AsyncConnectionPool[AsyncConnection[Row]] = AsyncConnectionPool(
+        self._pool: AsyncConnectionPool[ImpatientConnection] = AsyncConnectionPool(
             url,
             connection_class=ImpatientConnection,
             open=False,
@@ -181,7 +181,7 @@ class Database:
         return True
 
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator[AsyncConnection[Row]]:
+    async def connection(self) -> AsyncIterator[ImpatientConnection]:
         """A plain connection, bound to nobody: it sees the lookup table and no firm's row.
 
         Raises:
@@ -265,15 +265,17 @@ class Database:
         try:
             # Not connection.transaction(), which in a pipeline waits for its BEGIN and for its COMMIT. What raises here
             # leaves the transaction open, and the pool's connection rolls it back.
-            async with self.connection() as connection, connection.pipeline():
+            async with self.connection() as connection, connection.pipeline() as pipeline:
                 transaction = Transaction(connection, organization_id, user_id)
                 if not read_only:
-                    await transaction.send("tenant.begin")
+                    with pipeline.gathered():
+                        await transaction.send("tenant.begin")
                 await transaction.bind(key, keep_plans=keep_plans, read_only=read_only)
                 yield transaction
                 committing = transaction.has_written
                 if not read_only:
-                    await transaction.send("tenant.commit")
+                    with pipeline.gathered():
+                        await transaction.send("tenant.commit")
         except DatabaseUnavailable as error:
             if committing and lost_contact(error.__cause__):
                 raise OutcomeUnknown from error.__cause__

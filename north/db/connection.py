@@ -7,8 +7,8 @@ each have a limit, and a connection that the server has closed meanwhile is noti
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -62,12 +62,30 @@ NOBODY_IS_ADMITTED = "NA401"
 
 
 class ClosedPipeline(AsyncPipeline):
-    """A pipeline with whose end nothing more is sent.
+    """A pipeline with whose end nothing more is sent, and in which statements can be gathered.
 
     The driver's own asks for a flush after its Sync, which flushes by itself. PgBouncer gives the client a server
     connection for it, and waits for the answer after which that is free again. None comes: the connection is lost to
     everybody else for as long as the client asks nothing more.
     """
+
+    _gathering = False
+
+    @contextmanager
+    def gathered(self) -> Iterator[None]:
+        """What is sent in this block leaves with what is sent after it: the server need not wake up for it alone."""
+        self._gathering = True
+        try:
+            yield
+        finally:
+            self._gathering = False
+
+    def _communicate_gen(self) -> PQGen[None]:
+        if self._gathering:
+            return
+        while len(self.command_queue) > 1:  # the driver sends one at a time
+            self.command_queue.popleft()()
+        yield from super()._communicate_gen()
 
     def _exit_gen(self) -> PQGen[None]:
         try:
@@ -112,11 +130,12 @@ class ImpatientConnection(AsyncConnection[Any]):
             raise
 
     @asynccontextmanager
-    async def pipeline(self) -> AsyncIterator[AsyncPipeline]:
+    async def pipeline(self) -> AsyncIterator[ClosedPipeline]:
         """As the driver's, with nothing sent after its end."""
         if self._pipeline is None:
             self._pipeline = ClosedPipeline(self)
         async with super().pipeline() as pipeline:
+            assert isinstance(pipeline, ClosedPipeline)
             yield pipeline
 
 

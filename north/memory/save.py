@@ -5,7 +5,6 @@ In one transaction: limits, wall, rules, duplicates, row, event. Nothing else of
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -70,13 +69,10 @@ async def save(
         raise InvalidInput(reason=f"send 1 to {BATCH_LIMIT} memories at a time")
     drafts = [checked(draft) for draft in drafts]
     receipt = receipts.make(idempotency_key, drafts)
-    hints = asyncio.create_task(similar.find(backend.database, caller, drafts))
-    try:
-        if receipt is not None:  # which names them
-            await hints
-        outcomes = await _save_once(backend, caller, drafts, receipt, hints)
-    finally:
-        await asyncio.wait([hints])
+    hints = similar.Hints(backend.database, caller, drafts)
+    if receipt is not None:  # which names them
+        await hints.found()
+    outcomes = await _save_once(backend, caller, drafts, receipt, hints)
     saved = [(outcome.memory.id, outcome.memory.content) for outcome in outcomes if isinstance(outcome, Saved)]
     backend.backlog.add(caller.organization_id, caller.user_id, saved)
     return outcomes
@@ -88,7 +84,7 @@ async def _save_once(
     caller: Caller,
     drafts: Sequence[Draft],
     receipt: receipts.Receipt | None,
-    hints: asyncio.Task[list[list[Memory]]],
+    hints: similar.Hints,
 ) -> list[Outcome]:
     async with backend.database.tenant(caller, keep_plans=True) as transaction:
         world = await _look(transaction, backend, caller, drafts, receipt)
@@ -97,9 +93,9 @@ async def _save_once(
         decided = _decide(caller, drafts, world)
         before = await _carry_out(transaction, backend, caller, decided)
         if receipt is not None:
-            await receipts.record(transaction, receipt, decided, await hints)
+            await receipts.record(transaction, receipt, decided, await hints.found())
     # Only now, so that what was read is waited for together with the commit, and no connection is held for the hints.
-    return await _outcomes(caller, decided, world, before, await hints)
+    return await _outcomes(caller, decided, world, before, await hints.found())
 
 
 async def save_in(transaction: Transaction, backend: Backend, caller: Caller, drafts: Sequence[Draft]) -> list[Outcome]:

@@ -35,6 +35,33 @@ CHECKED = 32
 """How many memories are looked up under every word."""
 
 
+_looking: set[asyncio.Task[list[list[Memory]]]] = set()
+"""Questions under way: the event loop alone would not keep them."""
+
+
+class Hints:
+    """Hints for some drafts, under way from now on, whether somebody waits for them or not."""
+
+    def __init__(self, database: Database, caller: Caller, drafts: Sequence[Draft]) -> None:
+        self._none: list[list[Memory]] = [[] for _ in drafts]
+        self._found: list[list[Memory]] | None = None
+        self._task = asyncio.create_task(find(database, caller, drafts), name="north-hints")
+        _looking.add(self._task)
+        self._task.add_done_callback(_looking.remove)
+
+    async def found(self) -> list[list[Memory]]:
+        """Those of each draft, the closest first; none, if they take too long.
+
+        The question is not broken off then: where the network stalls, that takes longer than waiting for it.
+        """
+        if self._found is None:
+            await asyncio.wait([self._task], timeout=SECONDS)
+            self._found = self._task.result() if self._task.done() else self._none
+            if not self._task.done():
+                log.warning("no_hints", code="too_slow", drafts=len(self._none))
+        return self._found
+
+
 async def find(database: Database, caller: Caller, drafts: Sequence[Draft]) -> list[list[Memory]]:
     """For each draft the live memories of its bucket that share at least half of its words, the closest first.
 
@@ -47,10 +74,9 @@ async def find(database: Database, caller: Caller, drafts: Sequence[Draft]) -> l
     are none: what is saved is worth more than that.
     """
     try:
-        async with asyncio.timeout(SECONDS):
-            return await _find(database, caller, drafts)
-    except (Unavailable, NotSignedIn, TimeoutError) as error:
-        log.warning("no_hints", code=getattr(error, "code", "too_slow"), drafts=len(drafts))
+        return await _find(database, caller, drafts)
+    except (Unavailable, NotSignedIn) as error:
+        log.warning("no_hints", code=error.code, drafts=len(drafts))
         return [[] for _ in drafts]
 
 

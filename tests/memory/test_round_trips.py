@@ -87,6 +87,7 @@ async def test_recall_waits_while_the_question_is_embedded_then_once_for_both_bu
 ) -> None:
     await remember(backend, firm.a, personal("I cite in Bluebook form."))
     await remember(backend, firm.a, on_matter("The client is a Delaware LLC."))
+    await backend.backlog.settled(firm.a.organization_id, seconds=60)
     async with wired(database) as (wire, served):
         slow = replace(backend, database=served)
         wire.round_trips = 0
@@ -106,6 +107,7 @@ async def test_recall_waits_three_times_more_for_each_bucket_that_is_large(
     for text in ("I cite in Bluebook form.", "I write in short words."):
         await remember(backend, firm.a, personal(text))
         await remember(backend, firm.a, on_matter(text))
+    await backend.backlog.settled(firm.a.organization_id, seconds=60)
     async with wired(database) as (wire, served):
         slow = replace(backend, database=served, sizes=Sizes(large=1))
         await rank_buckets(slow, firm.a, "the client's form", "HV-1001", 12)
