@@ -18,6 +18,7 @@ from psycopg import AsyncConnection, AsyncPipeline, errors
 from psycopg._preparing import Key, Prepare, PrepareManager
 from psycopg._queries import PostgresQuery
 from psycopg.abc import PQGen
+from psycopg.generators import send
 from psycopg.pq.abc import PGconn
 from psycopg.rows import dict_row
 
@@ -91,6 +92,7 @@ class ClosedPipeline(AsyncPipeline):
         try:
             self._enqueue_sync()
             yield from self._communicate_gen()
+            yield from send(self.pgconn)  # what did not fit into the socket's buffer yet
         finally:
             yield from self._fetch_gen(flush=False)
 

@@ -75,3 +75,11 @@ async def test_a_plan_that_was_to_be_kept_in_a_transaction_that_failed_is_kept_t
                 b"select count(*) as kept from pg_prepared_statements where statement ~ 'memory_rule'"
             )
             assert await cursor.fetchone() == {"kept": 1}
+
+
+async def test_what_does_not_fit_into_the_socket_leaves_before_its_answer_is_waited_for(database: TestDatabase) -> None:
+    async with open_pool(database.application_url) as served:
+        for size in (100_000, 1_000_000, 10_000_000):
+            async with served.bound(new_id(), new_id()) as transaction:
+                cursor = await transaction.connection.execute(b"select length(%s) as length", ("a" * size,))
+            assert await cursor.fetchone() == {"length": size}
