@@ -45,7 +45,10 @@ async def rank_buckets(
     reference = check_matter_reference(matter) if matter else None
     question = make_question(query, backend.embedder.name, weights, limit)
     buckets = [own_bucket(caller), *([matter_bucket(caller, reference)] if reference else [])]
-    place, (own, *shared) = await (_closest if query.strip() else _newest)(backend, caller, buckets, query, question)
+    if query.strip():
+        place, (own, *shared) = await _closest(backend, caller, buckets, query, question)
+    else:
+        place, (own, *shared) = await _newest(backend, caller, buckets, question)
     return Recall(
         personal=tuple(_recalled(row, None, caller) for row in own),
         matter=tuple(_recalled(row, place, caller) for rows in shared for row in rows),
@@ -54,7 +57,7 @@ async def rank_buckets(
 
 
 async def _newest(
-    backend: Backend, caller: Caller, buckets: Sequence[Bucket], query: str, question: Question
+    backend: Backend, caller: Caller, buckets: Sequence[Bucket], question: Question
 ) -> tuple[Row | None, Sequence[Sequence[Row]]]:
     """The matter, and the newest memories of each bucket, in one round trip."""
     async with _asking(backend, caller) as transaction:
@@ -73,7 +76,7 @@ async def _closest(
     )
     question = replace(question, vector=vector)
     if question.blank:
-        return await _newest(backend, caller, buckets, query, question)
+        return await _newest(backend, caller, buckets, question)
     ways = [
         way_to_compare(each, question, backend.sizes, backend.vector_cache, settled=unsettled)
         for each in seen

@@ -17,6 +17,7 @@ from north.db.connect import Transaction
 from north.memory.ranking import Weights
 from north.memory.scoring import (
     ID,
+    Compared,
     Floats,
     Ids,
     Likely,
@@ -85,7 +86,8 @@ class SecondPass:
         """The memories of the bucket that are most related to the question, somewhat more than `limit`."""
         weights = self.first.weights
         (found,) = await self._rows("recall.cosines", ids=uuid_array(self.first.chosen()))
-        ids, sources, cosines = ids_in(found["ids"]), ids_in(found["sources"]), floats_in(found["cosines"])
+        compared = Compared.of(found)
+        ids, sources, cosines = compared.ids, compared.sources, compared.cosines
         said = await self._said(ids)
         fits = weights.words * shares(said) + weights.meaning * spread(cosines, cosines)
         best = first(fits, limit + LENDING, ids)

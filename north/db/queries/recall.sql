@@ -89,13 +89,13 @@ from (
 ) as ordered;
 
 -- name: best
--- Of the memories that are likely the best by their relation to a question, the best with recency and type. Of those that
--- `north.memory.scoring` chose this reads what recency and type can still lift among the best.
+-- Of the memories that are likely the best by their relation to a question, the best with recency and type.
 with likely as (
     select * from unnest(cast(:ids as uuid[]), cast(:scores as float8[]), cast(:cosines as float8[]))
         as likely (id, score, cosine)
 ), best as (
     select m.*, cosine, score
+           -- Within bounds, since a time that is far off must not end in an overflow.
            + :recency * power(0.5, least(greatest(date_part('epoch', now() - created_at) / 86400 / :half_life, 0), 100))
            + case when type = any(cast(:standing as memory_type[])) then :type else 0 end as score
     from likely join agent_memory_candidate m using (id)
