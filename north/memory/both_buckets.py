@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from functools import partial
 from uuid import UUID
 
 import structlog
@@ -18,7 +19,16 @@ from north.db.races import retried
 from north.errors import EmbedderUnavailable, MatterNotFound, NotSignedIn, Unavailable
 from north.memory.backend import Backend
 from north.memory.buckets import Bucket, Question, make_question, matter_bucket, own_bucket
-from north.memory.comparing import ByPostgres, Seen, ask, ask_for_newest, keep_vectors, look, way_to_compare
+from north.memory.comparing import (
+    ByPostgres,
+    Seen,
+    ask,
+    ask_for_newest,
+    best_at_hand,
+    keep_vectors,
+    look,
+    way_to_compare,
+)
 from north.memory.matters import check_matter_reference, id_in
 from north.memory.ranking import WEIGHTS, Weights
 from north.memory.rows import to_memory
@@ -43,12 +53,12 @@ async def rank_buckets(
     What needs no vector is asked for while the query's is made. No connection is held meanwhile.
     """
     reference = check_matter_reference(matter) if matter else None
-    question = make_question(query, backend.embedder.name, weights, limit)
     buckets = [own_bucket(caller), *([matter_bucket(caller, reference)] if reference else [])]
+    make = partial(make_question, query, backend.embedder.name, weights, limit)
     if query.strip():
-        place, (own, *shared) = await _closest(backend, caller, buckets, query, question)
+        place, (own, *shared) = await _closest(backend, caller, buckets, query, make)
     else:
-        place, (own, *shared) = await _newest(backend, caller, buckets, question)
+        place, (own, *shared) = await _newest(backend, caller, buckets, make())
     return Recall(
         personal=tuple(_recalled(row, None, caller) for row in own),
         matter=tuple(_recalled(row, place, caller) for rows in shared for row in rows),
@@ -67,12 +77,12 @@ async def _newest(
 
 
 async def _closest(
-    backend: Backend, caller: Caller, buckets: Sequence[Bucket], query: str, question: Question
+    backend: Backend, caller: Caller, buckets: Sequence[Bucket], query: str, make: Callable[[], Question]
 ) -> tuple[Row | None, Sequence[Sequence[Row]]]:
     """The matter, and the memories of each bucket that are closest to a query."""
     unsettled = backend.backlog.holds(caller.organization_id)
-    vector, (place, seen) = await asyncio.gather(
-        _vector_when_settled(backend, caller.organization_id, query), _look(backend, caller, buckets, question)
+    vector, (question, place, seen) = await asyncio.gather(
+        _vector_when_settled(backend, caller.organization_id, query), _look(backend, caller, buckets, make)
     )
     question = replace(question, vector=vector)
     if question.blank:
@@ -82,11 +92,11 @@ async def _closest(
         for each in seen
         if not each.empty
     ]
-    best: dict[UUID, Sequence[Row]] = {}
-    if ways:
+    best = await best_at_hand(ways)
+    if left := [way for way in ways if way.seen.id not in best]:
         async with _asking(backend, caller) as transaction:
-            answers = await ask(transaction, ways, question)
-        best = {way.seen.id: await answer.fetchall() for way, answer in zip(ways, answers, strict=True)}
+            answers = await ask(transaction, left, question)
+        best |= {way.seen.id: await answer.fetchall() for way, answer in zip(left, answers, strict=True)}
     for way in ways:
         if isinstance(way, ByPostgres):
             await _keep_vectors_after_reply(backend, caller, way.seen, question)
@@ -94,13 +104,14 @@ async def _closest(
 
 
 async def _look(
-    backend: Backend, caller: Caller, buckets: Sequence[Bucket], question: Question
-) -> tuple[Row | None, list[Seen]]:
+    backend: Backend, caller: Caller, buckets: Sequence[Bucket], make: Callable[[], Question]
+) -> tuple[Question, Row | None, list[Seen]]:
+    question = make()
     async with _asking(backend, caller) as transaction:
         matter = await _find(transaction, buckets)
-        looks = [await look(transaction, backend.sizes, bucket, question) for bucket in buckets]
+        looks = await look(transaction, backend.sizes, buckets, question)
     place = await _found(matter)
-    return place, [await each.seen(place["id"] if place else None) for each in looks]
+    return question, place, [await each.seen(place["id"] if place else None) for each in looks]
 
 
 def _asking(backend: Backend, caller: Caller) -> AbstractAsyncContextManager[Transaction]:

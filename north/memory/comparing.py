@@ -1,15 +1,16 @@
 """How a question is put to a bucket: a look that needs no vector, and then one of three ways to compare its memories.
 
-The look is taken while the question's vector is made: which memories live in the bucket, and which have its words.
-Then, with the vector: by the vectors that this process keeps; by Postgres, where too few of them are kept; or, in a
-bucket too large for that, by a first pass over the signs of all vectors (`north.memory.sifting`).
+The look is taken while the question's vector is made: which memories live in the bucket, and which have its words; a
+small bucket's memories are read as well (`north.memory.at_hand`). Then, with the vector: by the vectors that this
+process keeps; by Postgres, where too few of them are kept; or, in a bucket too large for that, by a first pass over the
+signs of all vectors (`north.memory.sifting`).
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Hashable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -17,8 +18,9 @@ from psycopg import AsyncCursor
 
 from north.db.connect import Database, Row, Transaction
 from north.db.races import retried
+from north.memory.at_hand import AtHand, Whole, read_whole
 from north.memory.buckets import Bucket, Question
-from north.memory.scoring import Compared, Ids, Likely, most_related, uuid_array
+from north.memory.scoring import Compared, Floats, Ids, Likely, ids_in, most_related, uuid_array, words
 from north.memory.sifting import FIRST_PASS, FirstPass, SecondPass
 from north.memory.sizes import Sizes
 from north.memory.vector_cache import BucketVectors, Listing, Loaded, VectorCache
@@ -35,23 +37,31 @@ class Look:
     bucket: Bucket
     listed: AsyncCursor[Row] | None
     postings: AsyncCursor[Row]
+    whole: Whole | None
 
     async def seen(self, matter_id: UUID | None) -> Seen:
         """What was seen, of a lawyer's own bucket or of this matter's."""
         bucket_id = self.bucket.owner_id if self.bucket.matter is None else matter_id
         assert bucket_id is not None
         row = await self.listed.fetchone() if self.listed else None
-        return Seen(self.bucket, bucket_id, row, await self.postings.fetchall())
+        postings = await self.postings.fetchall()
+        said = words(ids_in(row["ids"]), row, postings) if row else None
+        return Seen(self.bucket, bucket_id, row, postings, said, self.whole.at_hand() if self.whole else None)
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A bucket's live memories, as the row of `recall.listed`, and where the question's words stand in it."""
+    """A bucket's live memories, as the row of `recall.listed`, and where the question's words stand in it.
+
+    Of those that are listed, `said` has the BM25 scores. A small bucket is `at_hand`.
+    """
 
     bucket: Bucket
     id: UUID
     listed: Row | None
     postings: Sequence[Row]
+    said: Floats | None = None
+    at_hand: AtHand | None = None
 
     @property
     def empty(self) -> bool:
@@ -69,16 +79,23 @@ class Seen:
         return {"owner_id": self.bucket.owner_id, "bucket": self.id}
 
 
-async def look(transaction: Transaction, sizes: Sizes, bucket: Bucket, question: Question) -> Look:
-    """Queue the look at a bucket; no round trip."""
+async def look(transaction: Transaction, sizes: Sizes, buckets: Sequence[Bucket], question: Question) -> list[Look]:
+    """Queue the look at each bucket; no round trip."""
+    small = sizes.small(buckets)
+    return [
+        await _look(transaction, bucket, question, large=sizes.large(bucket), small=bucket in small)
+        for bucket in buckets
+    ]
+
+
+async def _look(transaction: Transaction, bucket: Bucket, question: Question, *, large: bool, small: bool) -> Look:
     parameters = {**bucket.parameters(), **question.parameters()}
-    large = sizes.large(bucket)
+    most_postings = FIRST_PASS["most_postings"] if large else None
     return Look(
         bucket,
         None if large else await transaction.send_for_bytes("recall.listed", **parameters),
-        await transaction.send_for_bytes(
-            "recall.postings", **parameters, most_postings=FIRST_PASS["most_postings"] if large else None
-        ),
+        await transaction.send_for_bytes("recall.postings", **parameters, most_postings=most_postings),
+        await read_whole(transaction, **parameters) if small else None,
     )
 
 
@@ -118,8 +135,16 @@ class ByKeptVectors:
         """Add them to those that are, and compare."""
         if self._read and (row := await self._read.fetchone()):
             self.cache.add(self.kept, Loaded.of(row, self.kept.dimensions))
-        compared = self.kept.compared(self.listing, self.question.vector)
-        return _ranked(self.seen, self.question, compared)
+        return self._compared()
+
+    async def best_at_hand(self) -> list[Row] | None:
+        """The best memories, as far as nothing is left to be asked; no round trip."""
+        if self.seen.at_hand is None or len(self.lacking):
+            return None
+        return await self.seen.at_hand.best(self._compared(), self.question.limit)
+
+    def _compared(self) -> Likely:
+        return _ranked(self.seen, self.question, self.kept.compared(self.listing, self.question.vector))
 
 
 @dataclass(slots=True)
@@ -168,8 +193,10 @@ def _parameters(seen: Seen, question: Question) -> dict[str, Any]:
 
 
 def _ranked(seen: Seen, question: Question, compared: Compared) -> Likely:
-    assert seen.listed is not None
-    return most_related(compared, seen.listed, seen.postings, question.weights, question.limit)
+    assert seen.listed is not None and seen.said is not None
+    known = compared.listed
+    said = words(compared.ids, seen.listed, seen.postings) if known is None else seen.said[known]
+    return most_related(compared, said, question.weights, question.limit)
 
 
 def way_to_compare(seen: Seen, question: Question, sizes: Sizes, cache: VectorCache, *, settled: bool) -> Way:
@@ -196,6 +223,12 @@ def way_to_compare(seen: Seen, question: Question, sizes: Sizes, cache: VectorCa
     return ByKeptVectors(seen, question, listing, cache, kept, lacking)
 
 
+async def best_at_hand(ways: Sequence[Way]) -> dict[UUID, Sequence[Row]]:
+    """The best memories, best first, of the buckets of which nothing is left to be asked, by the buckets' ids."""
+    best = {way.seen.id: await way.best_at_hand() for way in ways if isinstance(way, ByKeptVectors)}
+    return {bucket: rows for bucket, rows in best.items() if rows is not None}
+
+
 async def ask(transaction: Transaction, ways: Sequence[Way], question: Question) -> list[AsyncCursor[Row]]:
     """Queue the question to each bucket, in the way that was chosen.
 
@@ -206,7 +239,7 @@ async def ask(transaction: Transaction, ways: Sequence[Way], question: Question)
         await way.begin(transaction)
     return [
         await transaction.send(
-            "recall.best", **_parameters(way.seen, question), **asdict(await way.likely(transaction))
+            "recall.best", **_parameters(way.seen, question), **(await way.likely(transaction)).parameters()
         )
         for way in ways
     ]

@@ -33,11 +33,15 @@ MORE = 50
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The memories of a bucket in the order of source and id, and their cosines; NaN where one has no vector."""
+    """The memories of a bucket in the order of source and id, and their cosines; NaN where one has no vector.
+
+    `listed` says where each stands among the bucket's memories as they were listed, when that is known.
+    """
 
     ids: Ids
     sources: Ids
     cosines: Floats
+    listed: Places | None = None
 
     @classmethod
     def of(cls, row: Row) -> Compared:
@@ -47,27 +51,30 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Likely:
-    """Memories that may be the best, the most related first, with their scores so far and their cosines.
+    """Memories that may be the best, the most related first, with their scores so far and their cosines."""
 
-    All are arrays as Postgres reads them; the driver takes several times as long to write one.
-    """
+    ids: Ids
+    scores: Floats
+    cosines: Floats
 
-    ids: str
-    scores: str
-    cosines: str
+    def parameters(self) -> dict[str, str]:
+        """As arrays that Postgres reads; the driver takes several times as long to write one."""
+        return {
+            "ids": uuid_array(self.ids),
+            "scores": float_array(self.scores),
+            "cosines": float_array(self.cosines),
+        }
 
 
-def most_related(compared: Compared, bucket: Row, postings: Sequence[Row], weights: Weights, limit: int) -> Likely:
+def most_related(compared: Compared, said: Floats, weights: Weights, limit: int) -> Likely:
     """The memories of a bucket that are most related to a question, somewhat more than `limit`.
 
     Args:
         compared: all of them.
-        bucket: how many there are (`documents`), and how many terms each has in the mean.
-        postings: the rows of `recall.postings`, one a term.
+        said: the BM25 score of each.
         weights: what each term of the score weighs.
         limit: how many are asked for.
     """
-    said = words(compared.ids, bucket, postings)
     fits = weights.words * shares(said) + weights.meaning * spread(compared.cosines, compared.cosines)
     scores = fits + weights.neighbours * _lent(compared.sources, fits)
     return likely(compared.ids, scores, compared.cosines, weights, limit)
@@ -77,7 +84,7 @@ def likely(ids: Ids, scores: Floats, cosines: Floats, weights: Weights, limit: i
     """Those with the highest scores: `limit` of them, and some more that recency and type can still lift among them."""
     best = first(scores, limit + MORE, ids)
     best = best[scores[best] >= scores[best[:limit]].min(initial=np.inf) - weights.recency - weights.type]
-    return Likely(uuid_array(ids[best]), float_array(scores[best]), float_array(cosines[best]))
+    return Likely(ids[best], scores[best], cosines[best])
 
 
 def ids_in(column: bytes | None) -> Ids:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 
 LARGE = 20_000
 """The most memories of a bucket that are all compared with the question; of more, a first pass chooses."""
+SMALL = 500
+"""The most memories that are read whole, of both buckets together. Of more, to read the best alone takes less."""
 KEPT = 10_000
 
 
@@ -15,15 +17,26 @@ class Sizes:
 
     Args:
         large: the most memories of a bucket that is not large.
+        small: the most memories that are read whole for one question.
     """
 
-    def __init__(self, large: float = LARGE) -> None:
-        self._large = large
+    def __init__(self, large: float = LARGE, small: float = SMALL) -> None:
+        self._large, self._small = large, small
         self._known: OrderedDict[Hashable, float] = OrderedDict()
 
     def large(self, bucket: Hashable) -> bool:
         """Whether a first pass chooses what of a bucket is compared; not of one that was never seen."""
         return self._known.get(bucket, 0) > self._large
+
+    def small(self, buckets: Iterable[Hashable]) -> set[Hashable]:
+        """Which buckets are read whole: not those that were never seen, or were empty."""
+        room, small = self._small, set()
+        for bucket in buckets:
+            size = self._known.get(bucket, 0)
+            if 0 < size <= room:
+                small.add(bucket)
+                room -= size
+        return small
 
     def note(self, bucket: Hashable, documents: float) -> None:
         """Remember what a statement said of a bucket."""

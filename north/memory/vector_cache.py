@@ -77,12 +77,13 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """Where the vectors of a listing's memories stand, in the order of source and id, and of whom more is needed."""
+    """Where a listing's memories stand in it, and here, in the order of source and id, and of whom more is needed."""
 
     listing: Listing
     with_vectors: bool
     ids: Ids
     sources: Ids
+    listed: Places
     at: Places
     lacking: Ids
 
@@ -153,7 +154,7 @@ class BucketVectors:
             # Not `@`, which shares the work among threads that then wait for one another.
             products = np.vecdot(self._vectors[: self._count], asked)
             np.copyto(cosines, products, where=self._have[: self._count])
-        return Compared(order.ids, order.sources, cosines[order.at])
+        return Compared(order.ids, order.sources, cosines[order.at], order.listed)
 
     def _ordered(self, listing: Listing, with_vectors: bool) -> _Order:
         order = self._order
@@ -165,7 +166,8 @@ class BucketVectors:
         listed = ids_in(listing.ids)
         at = self._places(listed)
         known = at >= 0
-        ids, at = listed[known], at[known]
+        stands = np.flatnonzero(known)
+        ids, at = listed[stands], at[stands]
         if self._count > 2 * len(at):
             self._keep(at)
             at = np.arange(len(at))
@@ -173,7 +175,7 @@ class BucketVectors:
             known[known] = self._have[at] | (places(ids_in(listing.bare), ids) >= 0)
         sources = self._sources[at]
         order = np.lexsort((ids["low"], ids["high"], sources["low"], sources["high"]))
-        return _Order(listing, with_vectors, ids[order], sources[order], at[order], listed[~known])
+        return _Order(listing, with_vectors, ids[order], sources[order], stands[order], at[order], listed[~known])
 
     def _places(self, ids: Ids) -> Places:
         return places(self._ids[: self._count], ids)

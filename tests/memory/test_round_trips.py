@@ -82,7 +82,7 @@ async def wired(database: TestDatabase) -> AsyncIterator[tuple[Wire, Database]]:
         await asyncio.gather(*(writer.wait_closed() for writer in writers), return_exceptions=True)
 
 
-async def test_recall_waits_while_the_question_is_embedded_then_once_for_both_buckets_and_once_to_note_the_use(
+async def test_recall_waits_while_the_question_is_embedded_and_not_again_for_small_buckets_but_to_note_the_use(
     backend: Backend, firm: FirmOfTest, database: TestDatabase
 ) -> None:
     await remember(backend, firm.a, personal("I cite in Bluebook form."))
@@ -96,9 +96,25 @@ async def test_recall_waits_while_the_question_is_embedded_then_once_for_both_bu
         wire.round_trips = 0
         found = await rank_buckets(slow, firm.a, "the client's form", "HV-1001", 12)
         assert len(found.memories) == 2
-        assert wire.round_trips == 2
+        assert wire.round_trips == 1
         await recall(slow, firm.a, "the client's form", "HV-1001")
-        assert wire.round_trips == 5
+        assert wire.round_trips == 3
+
+
+async def test_recall_waits_once_more_for_all_buckets_that_are_not_small(
+    backend: Backend, firm: FirmOfTest, database: TestDatabase
+) -> None:
+    for text in ("I cite in Bluebook form.", "I write in short words."):
+        await remember(backend, firm.a, personal(text))
+        await remember(backend, firm.a, on_matter(text))
+    await backend.backlog.settled(firm.a.organization_id, seconds=60)
+    async with wired(database) as (wire, served):
+        slow = replace(backend, database=served, sizes=Sizes(small=1))
+        await rank_buckets(slow, firm.a, "the client's form", "HV-1001", 12)
+        wire.round_trips = 0
+        found = await rank_buckets(slow, firm.a, "the client's form", "HV-1001", 12)
+        assert len(found.memories) == 4
+        assert wire.round_trips == 2
 
 
 async def test_recall_waits_three_times_more_for_each_bucket_that_is_large(

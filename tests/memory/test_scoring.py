@@ -17,9 +17,20 @@ from hypothesis import strategies as st
 from north.connectors.embeddings import Vector
 from north.db.connect import Row
 from north.memory import comparing, scoring
+from north.memory.at_hand import AtHand
 from north.memory.backend import Backend
 from north.memory.buckets import Question, own_bucket
-from north.memory.comparing import ByKeptVectors, ByPostgres, BySigns, Seen, ask, keep_vectors, look, way_to_compare
+from north.memory.comparing import (
+    ByKeptVectors,
+    ByPostgres,
+    BySigns,
+    Seen,
+    ask,
+    best_at_hand,
+    keep_vectors,
+    look,
+    way_to_compare,
+)
 from north.memory.ranking import Weights
 from north.memory.save import save
 from north.memory.sizes import Sizes
@@ -147,16 +158,18 @@ class Asking:
 
     async def seen(self, question: Question) -> Seen:
         async with self.backend.database.tenant(self.firm.a) as transaction:
-            looking = await look(transaction, self.sizes, own_bucket(self.firm.a), question)
+            (looking,) = await look(transaction, self.sizes, [own_bucket(self.firm.a)], question)
         return await looking.seen(None)
 
     async def keep(self, question: Question) -> None:
         seen = await self.seen(question)
         await keep_vectors(self.backend.database, self.firm.a, self.cache, seen, question)
 
-    async def answer(self, question: Question) -> tuple[type, list[Row]]:
+    async def answer(self, question: Question) -> tuple[type, Sequence[Row]]:
         """In which way the question was compared, and the best memories."""
         way = way_to_compare(await self.seen(question), question, self.sizes, self.cache, settled=False)
+        for rows in (await best_at_hand([way])).values():
+            return AtHand, rows
         async with self.backend.database.tenant(self.firm.a) as transaction:
             (best,) = await ask(transaction, [way], question)
         return type(way), await best.fetchall()
@@ -188,7 +201,7 @@ async def test_ranks_as_the_score_is_defined_whoever_compares(
 ) -> None:
     question, memories = data.draw(questions), data.draw(bucket_of(len(ids)))
     learn(database, ids, memories, question)
-    asking = Asking(backend, firm, VectorCache(1), Sizes())
+    asking = Asking(backend, firm, VectorCache(1), Sizes(small=0))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(comparing, "FEW", 0)
         way, rows = await asking.answer(question)
@@ -197,10 +210,14 @@ async def test_ranks_as_the_score_is_defined_whoever_compares(
     few_are_missing = data.draw(st.booleans())
     if not few_are_missing:
         await asking.keep(question)
-    for _ in "again":
-        way, rows = await asking.answer(question)
+    for again in (asking, asking, replace(asking, sizes=Sizes(small=len(ids)))):
+        way, rows = await again.answer(question)
         assert way is ByKeptVectors
         check(rows, dict(zip(ids, memories, strict=True)), question)
+    way, rows = await again.answer(question)
+    of_another_model = question.vector is not None and any(each.model == "other" for each in memories)
+    assert way is (ByKeptVectors if of_another_model else AtHand), "vectors of the question's model are looked for"
+    check(rows, dict(zip(ids, memories, strict=True)), question)
 
 
 @few

@@ -35,6 +35,40 @@ from asked left join lateral (
       and term = asked.term and asked.rare
 ) posting on true;
 
+-- name: whole
+-- The live memories of a small bucket as they are shown, each with what recency and type add to its score (`lift`). A long
+-- one comes without its text. Their uses are asked for beside them: to look each up in turn takes longer than all else.
+with place as (
+    select coalesce(:bucket, (
+        select id from matter
+        where organization_id = :organization_id and (number = :matter or id = :matter_id))) as id
+)
+select m.id,
+       (:recency * power(0.5, least(greatest(date_part('epoch', now() - m.created_at) / 86400 / :half_life, 0), 100))
+           + case when type = any(cast(:standing as memory_type[])) then :type else 0 end)::float8 as lift,
+       case when short then content end as content, type::text, scope::text, confidence::text, origin::text,
+       m.created_at, case when short then evidence end as evidence,
+       supersedes_id, source_thread_id, source_message_id, source_label, captured_by as captured_by_id,
+       name as captured_by_name
+from agent_memory_candidate m
+cross join lateral (select octet_length(content) + coalesce(octet_length(evidence), 0) <= :short as short) of_it
+left join app_user u on u.organization_id = :organization_id and u.id = captured_by
+where m.organization_id = :organization_id and m.owner_id = :owner_id and bucket = (select id from place)
+  and status = 'active' and length >= 0;
+
+-- name: uses_of_whole
+-- How often its memories were used, of those that were.
+with place as (
+    select coalesce(:bucket, (
+        select id from matter
+        where organization_id = :organization_id and (number = :matter or id = :matter_id))) as id
+)
+select memory_id, uses, last_used_at from memory_use_total
+where organization_id = :organization_id and owner_id = :owner_id and memory_id = any(array(
+    select id from agent_memory_candidate
+    where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+      and status = 'active' and length >= 0));
+
 -- name: vectors
 -- The vectors of a bucket's live memories, and of which source each is. Whose vector is of another model, or has another
 -- length, has none. A wide vector is read from its row, since no index can hold it.
