@@ -82,10 +82,7 @@ class Seen:
 async def look(transaction: Transaction, sizes: Sizes, buckets: Sequence[Bucket], question: Question) -> list[Look]:
     """Queue the look at each bucket; no round trip."""
     small = sizes.small(buckets)
-    return [
-        await _look(transaction, bucket, question, large=sizes.large(bucket), small=bucket in small)
-        for bucket in buckets
-    ]
+    return [await _look(transaction, bucket, question, large=sizes.large(bucket), small=small) for bucket in buckets]
 
 
 async def _look(transaction: Transaction, bucket: Bucket, question: Question, *, large: bool, small: bool) -> Look:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Sequence
 
 LARGE = 20_000
 """The most memories of a bucket that are all compared with the question; of more, a first pass chooses."""
-SMALL = 500
+SMALL = 700
 """The most memories that are read whole, of both buckets together. Of more, to read the best alone takes less."""
 KEPT = 10_000
 
@@ -28,15 +29,9 @@ class Sizes:
         """Whether a first pass chooses what of a bucket is compared; not of one that was never seen."""
         return self._known.get(bucket, 0) > self._large
 
-    def small(self, buckets: Iterable[Hashable]) -> set[Hashable]:
-        """Which buckets are read whole: not those that were never seen, or were empty."""
-        room, small = self._small, set()
-        for bucket in buckets:
-            size = self._known.get(bucket, 0)
-            if 0 < size <= room:
-                small.add(bucket)
-                room -= size
-        return small
+    def small(self, buckets: Sequence[Hashable]) -> bool:
+        """Whether all of these are read whole, so that nothing is left to be asked; not one that was never seen."""
+        return sum(self._known.get(bucket, math.inf) for bucket in buckets) <= self._small
 
     def note(self, bucket: Hashable, documents: float) -> None:
         """Remember what a statement said of a bucket."""
