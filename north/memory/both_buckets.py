@@ -111,7 +111,7 @@ async def _look(
         matter = await _find(transaction, buckets)
         looks = await look(transaction, backend.sizes, buckets, question)
     place = await _found(matter)
-    return question, place, [await each.seen(place["id"] if place else None) for each in looks]
+    return question, place, [await each.seen(place["id"] if place else None, backend.sizes) for each in looks]
 
 
 def _asking(backend: Backend, caller: Caller) -> AbstractAsyncContextManager[Transaction]:

@@ -39,12 +39,14 @@ class Look:
     postings: AsyncCursor[Row]
     whole: Whole | None
 
-    async def seen(self, matter_id: UUID | None) -> Seen:
-        """What was seen, of a lawyer's own bucket or of this matter's."""
+    async def seen(self, matter_id: UUID | None, sizes: Sizes) -> Seen:
+        """What was seen, of a lawyer's own bucket or of this matter's; its size is remembered."""
         bucket_id = self.bucket.owner_id if self.bucket.matter is None else matter_id
         assert bucket_id is not None
         row = await self.listed.fetchone() if self.listed else None
         postings = await self.postings.fetchall()
+        if row:
+            sizes.note(self.bucket, row["documents"])
         said = words(ids_in(row["ids"]), row, postings) if row else None
         return Seen(self.bucket, bucket_id, row, postings, said, self.whole.at_hand() if self.whole else None)
 
@@ -206,8 +208,6 @@ def way_to_compare(seen: Seen, question: Question, sizes: Sizes, cache: VectorCa
         cache: the vectors that are kept.
         settled: whether memories may have had their vectors since the look.
     """
-    if seen.listed is not None:
-        sizes.note(seen.bucket, seen.listed["documents"])
     if seen.listed is None or sizes.large(seen.bucket):
         return BySigns(seen, question, sizes)
     listing = Listing.of(seen.listed)

@@ -140,6 +140,14 @@ async def test_a_bucket_is_not_read_whole_beside_one_that_is_asked_anyway(
     assert asked == ["whole"]
 
 
+async def test_an_empty_bucket_is_small_too(backend: Backend, firm: FirmOfTest, asked: list[str]) -> None:
+    await remember(backend, firm.a, on_matter("The client pays in thirty days."))
+    await seen_before(backend, firm.a, "HV-1001")
+    asked.clear()
+    assert len((await recall(backend, firm.a, QUESTION, "HV-1001")).memories) == 1
+    assert asked == ["whole", "whole"]
+
+
 async def test_what_was_saved_edited_or_deleted_since_the_last_answer_is_in_the_next(
     backend: Backend, firm: FirmOfTest
 ) -> None:
