@@ -1,7 +1,7 @@
 """How well a memory answers a query: the terms of its score, and what each weighs.
 
 The score is their weighted sum. `north.memory.scoring` makes its first three terms out of columns of ids and numbers,
-and `recall.best` adds the last two, from the rows of those that can still be among the best:
+and the last two are added from the rows of those that can still be among the best (`recall.best`, `recall.whole`):
 
 - words: BM25, divided by the bucket's highest, in [0, 1];
 - meaning: cosine, min-max normalised over the bucket, in [0, 1]; both at equal weight, since weighted fusion found

@@ -48,9 +48,9 @@ class Injection:
 async def recall(backend: Backend, caller: Caller, query: str, matter: str | None = None, limit: int = 12) -> Recall:
     """The memories of both buckets that answer a query best.
 
-    This costs a round trip to Postgres while the query is embedded, one after it, and one more to note the use, once
-    the reply is sent; a bucket of many thousands costs three more. Without an embedder, or while it is away, words
-    alone decide.
+    This costs a round trip to Postgres while the query is embedded, one after it unless the buckets are small, and one
+    more to note the use, once the reply is sent; a bucket of many thousands costs three more. Without an embedder, or
+    while it is away, words alone decide.
 
     Args:
         backend: the running North.
