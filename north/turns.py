@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from cachetools import LRUCache
+
 from north.after_reply import replying
 from north.errors import TooManyRequests
 
@@ -66,17 +68,13 @@ class Turns:
 
     def __init__(self, at_once: int = AT_ONCE, most_waiting: int = MOST_WAITING) -> None:
         self._at_once, self._most_waiting = at_once, most_waiting
-        self._firms: OrderedDict[bytes, UUID] = OrderedDict()
+        self._firms: LRUCache[bytes, UUID] = LRUCache(REMEMBERED)
         self._asking: OrderedDict[UUID, float] = OrderedDict()
         self._lines: dict[Hashable, _Line] = {}
 
     def remember(self, credential: str, organization_id: UUID) -> None:
         """Remember the firm of a credential that has just been accepted."""
-        key = _key(credential)
-        self._firms[key] = organization_id
-        self._firms.move_to_end(key)
-        if len(self._firms) > REMEMBERED:
-            self._firms.popitem(last=False)
+        self._firms[_key(credential)] = organization_id
 
     async def take(self, credential: str) -> Callable[[], None]:
         """Wait for a turn.

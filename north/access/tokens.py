@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from uuid import UUID
+
+from cachetools import LRUCache
 
 from north.access.keys import Kind, admit, key_hash, new_secret
 from north.db.races import retried
@@ -33,7 +34,7 @@ class _Known:
     noted_at: float = field(default_factory=time.monotonic)
 
 
-_known: OrderedDict[bytes, _Known] = OrderedDict()
+_known: LRUCache[bytes, _Known] = LRUCache(KNOWN_TOKENS)
 """By the keyed hashes of their secrets, the tokens that this process has admitted."""
 
 
@@ -105,7 +106,7 @@ async def _token_caller(backend: Backend, secret: str, hashed: bytes, origin: Or
     caller = Caller(user.organization_id, user.id, origin, client=str(found.subject_id))
     backend.turns.remember(secret, user.organization_id)
     if _whose(hashed) is None:
-        _remember(hashed, _Known(user.organization_id, user.id, found.subject_id))
+        _known[hashed] = _Known(user.organization_id, user.id, found.subject_id)
         with suppress(DatabaseReadOnly):  # a standby lets in whom it knows, and notes nothing
             await _touch(backend, caller, found.subject_id)
     return caller
@@ -127,7 +128,6 @@ async def recognised_caller(backend: Backend, secret: str, origin: Origin) -> As
     if known is None:
         yield await _token_caller(backend, secret, hashed, origin)
         return
-    _remember(hashed, known)
     backend.turns.remember(secret, known.organization_id)
     key = Key(Kind.TOKEN, hashed)
     caller = Caller(known.organization_id, known.user_id, origin, client=str(known.token_id), key=key)
@@ -163,13 +163,6 @@ def _whose(hashed: bytes) -> _Known | None:
     """Whose token is known by this hash, when its use was noted within the last minute."""
     known = _known.get(hashed)
     return known if known and time.monotonic() - known.noted_at < TOUCH_SECONDS else None
-
-
-def _remember(hashed: bytes, known: _Known) -> None:
-    _known[hashed] = known
-    _known.move_to_end(hashed)
-    if len(_known) > KNOWN_TOKENS:
-        _known.popitem(last=False)
 
 
 @retried

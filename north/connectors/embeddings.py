@@ -12,7 +12,6 @@ import heapq
 import itertools
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 import structlog
+from cachetools import LRUCache
 
 from north.connectors import minilm
 from north.errors import EmbedderUnavailable, Misconfigured
@@ -162,7 +162,7 @@ class LocalEmbedder:
         self._background_most = max(1, threads - 1)
         self._background_runs = 0
         self._arrivals = itertools.count()
-        self._queries: OrderedDict[bytes, Vector] = OrderedDict()
+        self._queries: LRUCache[bytes, Vector] = LRUCache(CACHED_QUERIES)
 
     @property
     def available(self) -> bool:
@@ -184,7 +184,8 @@ class LocalEmbedder:
             known = {key: self._queries[key] for key in keys if key in self._queries}
         asked = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         known.update(zip(asked, await self._made(list(asked.values()), background=False), strict=True))
-        self._remember(known)
+        with self._lock:
+            self._queries.update(known)
         return [known[key] for key in keys]
 
     async def aclose(self) -> None:
@@ -207,15 +208,6 @@ class LocalEmbedder:
             if queued:
                 self._threads.submit(self._drain)
         return await asyncio.gather(*(asyncio.wrap_future(queued[at].vector) for at in range(len(texts))))
-
-    def _remember(self, found: dict[bytes, Vector]) -> None:
-        """Keep queries' vectors, the latest last; the oldest go when there are too many."""
-        with self._lock:
-            for key, vector in found.items():
-                self._queries[key] = vector
-                self._queries.move_to_end(key)
-            while len(self._queries) > CACHED_QUERIES:
-                self._queries.popitem(last=False)
 
     def _refuse_if_failed(self) -> None:
         if self._failure is not None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Hashable, Sequence
+
+from cachetools import LRUCache
 
 LARGE = 20_000
 """The most memories of a bucket that are all compared with the question; of more, a first pass chooses."""
@@ -23,7 +24,7 @@ class Sizes:
 
     def __init__(self, large: float = LARGE, small: float = SMALL) -> None:
         self._large, self._small = large, small
-        self._known: OrderedDict[Hashable, float] = OrderedDict()
+        self._known: LRUCache[Hashable, float] = LRUCache(KEPT)
 
     def large(self, bucket: Hashable) -> bool:
         """Whether a first pass chooses what of a bucket is compared; not of one that was never seen."""
@@ -36,6 +37,3 @@ class Sizes:
     def note(self, bucket: Hashable, documents: float) -> None:
         """Remember what a statement said of a bucket."""
         self._known[bucket] = documents
-        self._known.move_to_end(bucket)
-        if len(self._known) > KEPT:
-            self._known.popitem(last=False)
