@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from uuid import UUID
 
 import psycopg
 import pytest
+from cachetools import LRUCache
 
 from north.access import tokens
 from north.access.tokens import create_token, delete_token, list_tokens, recognised_caller, token_caller
@@ -132,8 +132,7 @@ class TestRecognised:
     async def test_only_so_many_are_known_the_last_that_were_used(
         self, backend: Backend, firm: FirmOfTest, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(tokens, "KNOWN_TOKENS", 2)
-        monkeypatch.setattr(tokens, "_known", OrderedDict())
+        monkeypatch.setattr(tokens, "_known", LRUCache(2))
         one, two, three = [(await create_token(backend, firm.a, name))[1] for name in ("one", "two", "three")]
         for secret in (one, two, one, three):
             async with recognised_caller(backend, secret, Origin.API):

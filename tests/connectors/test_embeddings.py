@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator, Sequence
 import numpy as np
 import pytest
 import pytest_asyncio
+from cachetools import LRUCache
 
-from north.connectors import embeddings, minilm
+from north.connectors import minilm
 from north.connectors.embeddings import (
     LONGEST_TEXT,
     Embedder,
@@ -149,7 +150,7 @@ class TestLocalEmbedder:
     async def test_forgets_the_oldest_query_when_there_are_too_many(
         self, noting: LocalEmbedder, model: HeldModel, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(embeddings, "CACHED_QUERIES", 2)
+        monkeypatch.setattr(noting, "_queries", LRUCache(2))
         await noting.embed([QUESTION, ANSWER], query=True)
         await noting.embed([QUESTION], query=True)
         await noting.embed(["one more"], query=True)
