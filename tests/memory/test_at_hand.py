@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
+import numpy as np
 import pytest
 from psycopg import AsyncCursor
 
 from north.db.connect import Row, Transaction
 from north.memory import both_buckets
 from north.memory.backend import Backend
+from north.memory.buckets import make_question, own_bucket
+from north.memory.comparing import look
 from north.memory.edit import archive, edit
+from north.memory.ranking import WEIGHTS
 from north.memory.recall import recall
 from north.memory.save import save
+from north.memory.scoring import ID, Likely
 from north.memory.sizes import Sizes
-from north.model import Caller, Confidence, Draft, MemoryType, Recall, Recalled, Scope
+from north.model import Caller, Confidence, Draft, MemoryType, Recall, Recalled, Scope, new_id
 from tests.conftest import FirmOfTest
 from tests.memory.remembering import on_matter, personal, remember
 
@@ -122,6 +129,26 @@ async def test_a_long_memory_is_read_by_itself(backend: Backend, firm: FirmOfTes
     (hit,) = (await recall(backend, firm.a, "bluebook", limit=1)).personal
     assert hit.memory.content == "I cite in Bluebook form."
     assert asked == ["whole"], "it is not among the best"
+
+
+async def test_one_that_was_deleted_between_the_list_and_the_reading_is_left_to_postgres(
+    backend: Backend, firm: FirmOfTest
+) -> None:
+    memory = await remember(backend, firm.a, personal("I cite in Bluebook form."))
+    sizes, question = Sizes(), make_question("bluebook", "no model", WEIGHTS, 12)
+    sizes.note(own_bucket(firm.a), 1)
+    async with backend.database.tenant(firm.a) as transaction:
+        (looking,) = await look(transaction, sizes, [own_bucket(firm.a)], question)
+    at_hand = (await looking.seen(None, sizes)).at_hand
+    assert at_hand is not None
+
+    async def best(*ids: UUID) -> Sequence[UUID] | None:
+        listed = np.frombuffer(b"".join(each.bytes for each in ids), ID)
+        rows = await at_hand.best(Likely(listed, np.ones(len(ids)), np.ones(len(ids))), 12)
+        return None if rows is None else [row["id"] for row in rows]
+
+    assert await best(memory.id) == [memory.id]
+    assert await best(memory.id, new_id()) is None
 
 
 async def test_a_bucket_is_not_read_whole_beside_one_that_is_asked_anyway(
