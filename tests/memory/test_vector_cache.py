@@ -243,6 +243,14 @@ def test_a_vector_is_kept_when_somebody_who_read_before_it_was_there_comes_after
     np.testing.assert_array_equal(cosines, [2, 0, -4, np.nan])
 
 
+def test_says_where_each_stands_in_the_list_whose_others_it_does_not_know() -> None:
+    kept = BucketVectors("bucket", DIMENSIONS)
+    kept.add(loaded_of([2, 9, 4], []))
+    compared = kept.compared(listing_of([30, 9, 31, 4, 2], []), None)
+    assert numbers_in(compared.ids) == [2, 4, 9]
+    assert compared.listed is not None and compared.listed.tolist() == [4, 3, 1]
+
+
 def test_lets_go_of_memories_that_are_gone() -> None:
     kept = BucketVectors("bucket", DIMENSIONS)
     for start in range(1, 10_000, 100):
