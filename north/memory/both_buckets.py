@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
-from uuid import UUID
 
 import structlog
 from psycopg import AsyncCursor
@@ -81,8 +80,10 @@ async def _closest(
 ) -> tuple[Row | None, Sequence[Sequence[Row]]]:
     """The matter, and the memories of each bucket that are closest to a query."""
     unsettled = backend.backlog.holds(caller.organization_id)
-    vector, (question, place, seen) = await asyncio.gather(
-        _vector_when_settled(backend, caller.organization_id, query), _look(backend, caller, buckets, make)
+    vector, (question, place, seen), _ = await asyncio.gather(
+        query_vector(backend, query),
+        _look(backend, caller, buckets, make),
+        backend.backlog.settled(caller.organization_id, FRESH_VECTOR_SECONDS),
     )
     question = replace(question, vector=vector)
     if question.blank:
@@ -145,16 +146,6 @@ async def _keep_vectors_after_reply(backend: Backend, caller: Caller, seen: Seen
             log.warning("vectors_not_kept", code=error.code)
 
     await after_reply(keep)
-
-
-async def _vector_when_settled(backend: Backend, organization_id: UUID, query: str) -> Vector | None:
-    """The vector of a query, and beside it those of what was saved a moment before, which are waited for."""
-    if not backend.backlog.holds(organization_id):
-        return await query_vector(backend, query)
-    vector, _ = await asyncio.gather(
-        query_vector(backend, query), backend.backlog.settled(organization_id, FRESH_VECTOR_SECONDS)
-    )
-    return vector
 
 
 async def query_vector(backend: Backend, query: str) -> Vector | None:
