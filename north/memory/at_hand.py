@@ -17,6 +17,8 @@ from north.memory.scoring import ID, Ids, Likely, first, places
 
 SHORT = 2_000
 """The most bytes of a memory's text and evidence that are read with all others'."""
+MOST = 1_000
+"""How many are read at most, if the bucket has grown since it was found to be small."""
 ID_COLUMN, LIFT_COLUMN = 0, 1
 UNUSED: Row = {"uses": 0, "last_used_at": None}
 
@@ -36,8 +38,8 @@ class Whole:
 async def read_whole(transaction: Transaction, **parameters: Any) -> Whole:
     """Queue the question for all of a bucket; no round trip."""
     return Whole(
-        await transaction.send_for_bytes("recall.whole", **parameters, short=SHORT),
-        await transaction.send_for_bytes("recall.uses_of_whole", **parameters),
+        await transaction.send_for_bytes("recall.whole", **parameters, short=SHORT, most=MOST),
+        await transaction.send_for_bytes("recall.uses_of_whole", **parameters, most=MOST),
     )
 
 

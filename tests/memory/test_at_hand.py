@@ -13,7 +13,7 @@ import pytest
 from psycopg import AsyncCursor
 
 from north.db.connect import Row, Transaction
-from north.memory import both_buckets
+from north.memory import at_hand, both_buckets
 from north.memory.backend import Backend
 from north.memory.buckets import make_question, own_bucket
 from north.memory.comparing import look
@@ -139,16 +139,30 @@ async def test_one_that_was_deleted_between_the_list_and_the_reading_is_left_to_
     sizes.note(own_bucket(firm.a), 1)
     async with backend.database.tenant(firm.a) as transaction:
         (looking,) = await look(transaction, sizes, [own_bucket(firm.a)], question)
-    at_hand = (await looking.seen(None, sizes)).at_hand
-    assert at_hand is not None
+    whole = (await looking.seen(None, sizes)).at_hand
+    assert whole is not None
 
     async def best(*ids: UUID) -> Sequence[UUID] | None:
         listed = np.frombuffer(b"".join(each.bytes for each in ids), ID)
-        rows = await at_hand.best(Likely(listed, np.ones(len(ids)), np.ones(len(ids))), 12)
+        rows = await whole.best(Likely(listed, np.ones(len(ids)), np.ones(len(ids))), 12)
         return None if rows is None else [row["id"] for row in rows]
 
     assert await best(memory.id) == [memory.id]
     assert await best(memory.id, new_id()) is None
+
+
+async def test_one_that_has_grown_meanwhile_is_read_no_further_than_a_small_one(
+    backend: Backend, firm: FirmOfTest, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(at_hand, "MOST", 1)
+    await remember(backend, firm.a, personal("I cite in Bluebook form."))
+    await seen_before(backend, firm.a)
+    await save(backend, firm.a, [personal("I take my coffee black."), personal("I write in short words.")])
+    await backend.backlog.settled(firm.a.organization_id, seconds=60)
+    asked.clear()
+    for _ in range(2):
+        assert len((await recall(backend, firm.a, QUESTION)).personal) == 3
+    assert asked == ["whole", "best", "whole", "best"]
 
 
 async def test_a_bucket_is_not_read_whole_beside_one_that_is_asked_anyway(

@@ -54,7 +54,8 @@ from agent_memory_candidate m
 cross join lateral (select octet_length(content) + coalesce(octet_length(evidence), 0) <= :short as short) of_it
 left join app_user u on u.organization_id = :organization_id and u.id = captured_by
 where m.organization_id = :organization_id and m.owner_id = :owner_id and bucket = (select id from place)
-  and status = 'active' and length >= 0;
+  and status = 'active' and length >= 0
+limit :most;
 
 -- name: uses_of_whole
 -- How often its memories were used, of those that were.
@@ -67,7 +68,8 @@ select memory_id, uses, last_used_at from memory_use_total
 where organization_id = :organization_id and owner_id = :owner_id and memory_id = any(array(
     select id from agent_memory_candidate
     where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-      and status = 'active' and length >= 0));
+      and status = 'active' and length >= 0
+    limit :most));
 
 -- name: vectors
 -- The vectors of a bucket's live memories, and of which source each is. Whose vector is of another model, or has another
