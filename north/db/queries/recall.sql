@@ -37,7 +37,8 @@ from asked left join lateral (
 
 -- name: whole
 -- The live memories of a small bucket as they are shown, each with what recency and type add to its score (`lift`). A long
--- one comes without its text. Their uses are asked for beside them: to look each up in turn takes longer than all else.
+-- one comes without its text. Their uses are asked for beside them: to look each up in turn takes longer than all else. So
+-- it would be with whoever captured them, but for the caller's own, and in a large firm a join can take longer still.
 with place as (
     select coalesce(:bucket, (
         select id from matter
@@ -49,10 +50,12 @@ select m.id,
        case when short then content end as content, type::text, scope::text, confidence::text, origin::text,
        m.created_at, case when short then evidence end as evidence,
        supersedes_id, source_thread_id, source_message_id, source_label, captured_by as captured_by_id,
-       name as captured_by_name
+       case when captured_by = :user_id then (select name from app_user
+                                              where organization_id = :organization_id and id = :user_id)
+            else (select name from app_user u where u.organization_id = :organization_id and u.id = captured_by)
+       end as captured_by_name
 from agent_memory_candidate m
 cross join lateral (select octet_length(content) + coalesce(octet_length(evidence), 0) <= :short as short) of_it
-left join app_user u on u.organization_id = :organization_id and u.id = captured_by
 where m.organization_id = :organization_id and m.owner_id = :owner_id and bucket = (select id from place)
   and status = 'active' and length >= 0
 limit :most;
