@@ -14,6 +14,7 @@ from types import FrameType
 
 import typer
 import uvicorn
+from fastapi import FastAPI
 from sse_starlette.sse import AppStatus
 
 from north.access.demo import DEMO_FIRMS, seed_demo
@@ -70,7 +71,17 @@ def serve_on(
 ) -> None:
     """Serve until SIGINT or SIGTERM; what happens then is told at `_Server.shutdown`."""
     app = make_app(settings, place, worker=worker)
-    config = uvicorn.Config(
+    # By itself the library breaks off every stream as soon as the server is asked to end, in the middle of an answer.
+    AppStatus.enable_automatic_graceful_drain = False
+    server = _Server(server_config(app, settings), app.state.readiness, ready)
+    server.run(sockets=[listener])
+    if not server.started:
+        raise typer.Exit(1)
+
+
+def server_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
+    """How an application is served."""
+    return uvicorn.Config(
         app,
         http=LimitedHeads,
         ws="none",
@@ -84,12 +95,6 @@ def serve_on(
         proxy_headers=True,
         forwarded_allow_ips=settings.trusted_proxies,
     )
-    # By itself the library breaks off every stream as soon as the server is asked to end, in the middle of an answer.
-    AppStatus.enable_automatic_graceful_drain = False
-    server = _Server(config, app.state.readiness, ready)
-    server.run(sockets=[listener])
-    if not server.started:
-        raise typer.Exit(1)
 
 
 class _Server(uvicorn.Server):

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import socket
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import pytest
-import uvicorn
-from fastapi import FastAPI
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
@@ -21,6 +18,7 @@ from north.memory.backend import Backend
 from north.model import Message
 from tests.api.conftest import Client, api_app, assert_problem
 from tests.conftest import FirmOfTest
+from tests.serving import serving
 
 
 async def talks_on(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str]:
@@ -29,41 +27,11 @@ async def talks_on(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterat
     await asyncio.Event().wait()
 
 
-class Server(uvicorn.Server):
-    """A server beside the tests, which leaves the process's signals alone."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.ready = asyncio.Event()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Generator[None, None, None]:
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.ready.set()
-
-
-@contextlib.asynccontextmanager
-async def served(app: FastAPI) -> AsyncIterator[int]:
-    """Serve on a free port, which is given back."""
-    server = Server(uvicorn.Config(app, log_level="critical", lifespan="off", ws="none"))
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        running = asyncio.create_task(server.serve([listener]))
-        await server.ready.wait()
-        try:
-            yield listener.getsockname()[1]
-        finally:
-            server.should_exit = True
-            await running
-
-
 @pytest.fixture
 async def port(backend: Backend) -> AsyncIterator[int]:
-    async with served(api_app(backend, FunctionModel(stream_function=talks_on))) as port:
-        yield port
+    app = api_app(backend, FunctionModel(stream_function=talks_on))
+    async with serving(app, lifespan=False) as address:
+        yield urlsplit(address).port or 0
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from north.memory import imports
 from north.memory.backend import Backend
 from tests.api.conftest import Client, assert_problem
 from tests.api.sending import FILE, kept, sent
-from tests.api.test_live import served
 from tests.conftest import FirmOfTest, TestDatabase
+from tests.serving import serving
 
 FIELDS = {
     "id", "status", "progress", "file_name", "created_at", "finished_at", "undone_at", "error", "report",
@@ -213,8 +213,8 @@ async def test_no_form_is_a_fault(ana: Client, parts: list[bytes]) -> None:
 @pytest.fixture
 async def address(app: FastAPI) -> AsyncIterator[str]:
     """A real server, whose clients can go away in the middle."""
-    async with served(app) as port:
-        yield f"http://127.0.0.1:{port}/api/v1"
+    async with serving(app, lifespan=False) as address:
+        yield f"{address}/api/v1"
 
 
 async def test_a_client_that_goes_away_in_the_middle_leaves_nothing_behind(

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
-import uvicorn
 from fastapi import FastAPI
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
@@ -22,6 +20,7 @@ from north.model import User
 from north.settings import Settings
 from north.web.sessions import SESSION_COOKIE
 from tests.conftest import PASSWORD, TestDatabase
+from tests.serving import serving_on
 
 CHROMIUM_OPTIONS = [
     "--no-sandbox",
@@ -38,35 +37,13 @@ reader has cancelled. Of one that failed, htmx also notes `htmx:sendError`."""
 Visit = Callable[..., Awaitable[Page]]
 
 
-class _Server(uvicorn.Server):
-    """A server that says when it has started, and leaves this process's signals alone."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.up = asyncio.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.up.set()
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None, None, None]:
-        yield
-
-
 @asynccontextmanager
 async def served(make: Callable[[str], FastAPI]) -> AsyncIterator[str]:
     """Serve an application on a free port; `make` gets its address."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    server = _Server(uvicorn.Config(make(address), log_config=None, timeout_graceful_shutdown=2))
-    running = asyncio.create_task(server.serve(sockets=[listener]))
-    await server.up.wait()
-    try:
-        yield address
-    finally:
-        server.should_exit = True
-        await running
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        app = make(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        async with serving_on(listener, app) as address:
+            yield address
 
 
 @pytest.fixture(scope="session")

@@ -30,7 +30,7 @@ from north.settings import Settings
 from tests.commands import free_port
 from tests.conformance.fixtures import add_completion, add_resources, add_tools
 from tests.conformance.fixtures_input import add_prompts, add_questions, add_requests
-from tests.mcp.conftest import serving
+from tests.serving import serving
 
 STREAMS = "/streams"
 EMAIL = "lawyer-a@demo.test"

@@ -19,8 +19,8 @@ from north.mcp.site import add_mcp
 from north.memory.backend import Backend
 from north.model import Caller
 from north.web.site import add_web
-from tests.mcp.conftest import serving
 from tests.netdocuments import NetDocumentsServer, netdocuments_server, set_up
+from tests.serving import serving
 
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 ClientFor = Callable[[Caller], Awaitable[httpx2.AsyncClient]]

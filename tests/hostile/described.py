@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import schemathesis
-import uvicorn
+from anyio.from_thread import start_blocking_portal
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from schemathesis.checks import not_a_server_error
@@ -29,9 +28,9 @@ from schemathesis.specs.openapi.checks import (
 
 from north.app import make_app
 from north.assembly import Place
-from north.commands.heads import LimitedHeads
 from north.errors import NorthError
 from north.settings import Settings
+from tests.serving import serving_on
 
 CHECKS = [
     not_a_server_error,
@@ -71,31 +70,11 @@ class Target:
 @contextmanager
 def served(place: Place) -> Iterator[str]:
     """The address of the whole application, served in a thread until the end of the block."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.create_server(("127.0.0.1", 0)) as listener, start_blocking_portal() as thread:
         address = f"http://127.0.0.1:{listener.getsockname()[1]}"
         app = make_app(Settings(model="offline", embedder="none", public_url=address), place)
-        started = threading.Event()
-        server = _Server(uvicorn.Config(app, http=LimitedHeads, log_config=None, timeout_graceful_shutdown=5), started)
-        running = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        running.start()
-        try:
-            assert started.wait(60), "the server has not started"
+        with thread.wrap_async_context_manager(serving_on(listener, app)):
             yield address
-        finally:
-            server.should_exit = True
-            running.join(30)
-
-
-class _Server(uvicorn.Server):
-    """A server that says when it has started."""
-
-    def __init__(self, config: uvicorn.Config, started: threading.Event) -> None:
-        super().__init__(config)
-        self._event = started
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self._event.set()
 
 
 def codes() -> set[str]:

@@ -22,7 +22,8 @@ from north.model import Draft, MemoryType, Scope
 from north.settings import Settings
 from tests.commands import free_port
 from tests.conftest import FirmOfTest
-from tests.mcp.conftest import connected, done, mcp_app, refused, secret_of, serving
+from tests.mcp.conftest import connected, done, mcp_app, refused, secret_of
+from tests.serving import serving
 
 PLUGIN = Path(__file__).parent.parent.parent / "integrations" / "claude-code"
 

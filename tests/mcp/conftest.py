@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, TypeVar
 
 import httpx2
 import pytest
-import uvicorn
 from fastapi import FastAPI
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
@@ -20,12 +18,12 @@ from north.access.tokens import create_token
 from north.api.site import make_api
 from north.chat.assistant import make_assistant
 from north.chat.models import make_model
-from north.commands.heads import LimitedHeads
 from north.mcp.site import PATH, add_mcp
 from north.memory.backend import Backend
 from north.model import Caller
 from north.settings import Settings
 from tests.conftest import FirmOfTest
+from tests.serving import serving
 
 MODERN, LEGACY = "auto", "legacy"
 """How a client negotiates: `server/discover`, and `initialize` as hosts did before 2026-07-28."""
@@ -41,22 +39,6 @@ def mcp_app(backend: Backend, settings: Settings) -> FastAPI:
     app.mount("/api", make_api(backend, make_assistant(backend, make_model("offline", settings))))
     add_mcp(app, backend, settings)
     return app
-
-
-@asynccontextmanager
-async def serving(app: FastAPI, port: int = 0) -> AsyncIterator[str]:
-    """The address at which `app` is served, for the block."""
-    with socket.create_server(("127.0.0.1", port)) as listener:
-        server = uvicorn.Server(uvicorn.Config(app, http=LimitedHeads, log_level="warning", access_log=False))
-        running = asyncio.create_task(server.serve(sockets=[listener]))
-        try:
-            while not server.started:
-                assert not running.done(), running.result()
-                await asyncio.sleep(0.01)
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            await running
 
 
 @pytest.fixture(scope="session")

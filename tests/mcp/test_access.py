@@ -16,7 +16,8 @@ from north.assembly import make_backend, opened
 from north.memory.backend import Backend
 from north.settings import Settings
 from tests.conftest import FirmOfTest, TestDatabase
-from tests.mcp.conftest import Host, done, mcp_app, secret_of, serving
+from tests.mcp.conftest import Host, done, mcp_app, secret_of
+from tests.serving import serving
 
 INITIALIZE = {
     "jsonrpc": "2.0",

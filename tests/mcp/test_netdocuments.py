@@ -10,8 +10,9 @@ from starlette.responses import Response
 
 from north.memory.backend import Backend
 from tests.conftest import FirmOfTest
-from tests.mcp.conftest import connected, done, mcp_app, refused, secret_of, serving, text_of
+from tests.mcp.conftest import connected, done, mcp_app, refused, secret_of, text_of
 from tests.netdocuments import LEASE, NetDocumentsServer, connect, netdocuments_server, set_up
+from tests.serving import serving
 
 FACT = {"content": "The client wants a shorter lease.", "type": "fact", "scope": "matter", "matter": "HV-1001"}
 

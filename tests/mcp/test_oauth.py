@@ -34,8 +34,9 @@ from north.settings import Settings
 from north.web.sessions import SESSION_COOKIE
 from tests.commands import free_port
 from tests.conftest import PASSWORD, FirmOfTest, TestDatabase
-from tests.mcp.conftest import mcp_app, serving
+from tests.mcp.conftest import mcp_app
 from tests.oauth import CALLBACK, Program, answer_in, code_for, press, register, tokens_for
+from tests.serving import serving
 
 LIST_TOOLS = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 MCP_HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}

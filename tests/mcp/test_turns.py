@@ -15,7 +15,8 @@ from north.memory.backend import Backend
 from north.settings import Settings
 from north.turns import Turns
 from tests.conftest import FirmOfTest
-from tests.mcp.conftest import mcp_app, serving
+from tests.mcp.conftest import mcp_app
+from tests.serving import serving
 
 HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
 BRIEFING = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "north__briefing", "arguments": {}}}
