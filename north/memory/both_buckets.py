@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from functools import partial
 
 import structlog
 from psycopg import AsyncCursor
@@ -53,11 +52,11 @@ async def rank_buckets(
     """
     reference = check_matter_reference(matter) if matter else None
     buckets = [own_bucket(caller), *([matter_bucket(caller, reference)] if reference else [])]
-    make = partial(make_question, query, backend.embedder.name, weights, limit)
+    question = make_question(query, backend.embedder.name, weights, limit)
     if query.strip():
-        place, (own, *shared) = await _closest(backend, caller, buckets, query, make)
+        place, (own, *shared) = await _closest(backend, caller, buckets, query, question)
     else:
-        place, (own, *shared) = await _newest(backend, caller, buckets, make())
+        place, (own, *shared) = await _newest(backend, caller, buckets, question)
     return Recall(
         personal=tuple(_recalled(row, None, caller) for row in own),
         matter=tuple(_recalled(row, place, caller) for rows in shared for row in rows),
@@ -76,13 +75,13 @@ async def _newest(
 
 
 async def _closest(
-    backend: Backend, caller: Caller, buckets: Sequence[Bucket], query: str, make: Callable[[], Question]
+    backend: Backend, caller: Caller, buckets: Sequence[Bucket], query: str, question: Question
 ) -> tuple[Row | None, Sequence[Sequence[Row]]]:
     """The matter, and the memories of each bucket that are closest to a query."""
     unsettled = backend.backlog.holds(caller.organization_id)
-    vector, (question, place, seen), _ = await asyncio.gather(
+    vector, (place, seen), _ = await asyncio.gather(
         query_vector(backend, query),
-        _look(backend, caller, buckets, make),
+        _look(backend, caller, buckets, question),
         backend.backlog.settled(caller.organization_id, FRESH_VECTOR_SECONDS),
     )
     question = replace(question, vector=vector)
@@ -105,14 +104,13 @@ async def _closest(
 
 
 async def _look(
-    backend: Backend, caller: Caller, buckets: Sequence[Bucket], make: Callable[[], Question]
-) -> tuple[Question, Row | None, list[Seen]]:
-    question = make()
+    backend: Backend, caller: Caller, buckets: Sequence[Bucket], question: Question
+) -> tuple[Row | None, list[Seen]]:
     async with _asking(backend, caller) as transaction:
         matter = await _find(transaction, buckets)
         looks = await look(transaction, backend.sizes, buckets, question)
     place = await _found(matter)
-    return question, place, [await each.seen(place["id"] if place else None, backend.sizes) for each in looks]
+    return place, [await each.seen(place["id"] if place else None, backend.sizes) for each in looks]
 
 
 def _asking(backend: Backend, caller: Caller) -> AbstractAsyncContextManager[Transaction]:

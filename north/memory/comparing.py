@@ -47,6 +47,7 @@ class Look:
         postings = await self.postings.fetchall()
         if row:
             sizes.note(self.bucket, row["documents"])
+            row = None if sizes.large(self.bucket) else row
         said = words(ids_in(row["ids"]), row, postings) if row else None
         return Seen(self.bucket, bucket_id, row, postings, said, self.whole.at_hand() if self.whole else None)
 
@@ -55,7 +56,7 @@ class Look:
 class Seen:
     """A bucket's live memories, as the row of `recall.listed`, and where the question's words stand in it.
 
-    Of those that are listed, `said` has the BM25 scores. A small bucket is `at_hand`.
+    A large one is not `listed`. Of those that are listed, `said` has the BM25 scores. A small bucket is `at_hand`.
     """
 
     bucket: Bucket
@@ -208,7 +209,7 @@ def way_to_compare(seen: Seen, question: Question, sizes: Sizes, cache: VectorCa
         cache: the vectors that are kept.
         settled: whether memories may have had their vectors since the look.
     """
-    if seen.listed is None or sizes.large(seen.bucket):
+    if seen.listed is None:
         return BySigns(seen, question, sizes)
     listing = Listing.of(seen.listed)
     if settled:

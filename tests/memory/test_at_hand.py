@@ -66,8 +66,9 @@ def both(found: Recall) -> list[Recalled]:
 
 def scoreless(found: Recall) -> list[Recalled]:
     """What was found, without what differs in its last digits, or counts that it was shown."""
-    hits = [*found.personal, *found.matter]
-    return [replace(hit, score=0, cosine=None, memory=replace(hit.memory, uses=0, last_used_at=None)) for hit in hits]
+    return [
+        replace(hit, score=0, cosine=None, memory=replace(hit.memory, uses=0, last_used_at=None)) for hit in both(found)
+    ]
 
 
 async def test_answers_with_the_same_as_postgres(backend: Backend, firm: FirmOfTest, asked: list[str]) -> None:

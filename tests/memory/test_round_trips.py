@@ -101,36 +101,27 @@ async def test_recall_waits_while_the_question_is_embedded_and_not_again_for_sma
         assert wire.round_trips == 3
 
 
-async def test_recall_waits_once_more_for_all_buckets_that_are_not_small(
-    backend: Backend, firm: FirmOfTest, database: TestDatabase
+@pytest.mark.parametrize(
+    ("limits", "round_trips"),
+    [
+        pytest.param({"small": 1}, 2, id="not small: once more for all of them"),
+        pytest.param({"large": 1}, 7, id="large: three times more for each"),
+    ],
+)
+async def test_recall_waits_more_for_buckets_that_are_not_small(
+    backend: Backend, firm: FirmOfTest, database: TestDatabase, limits: dict[str, float], round_trips: int
 ) -> None:
     for text in ("I cite in Bluebook form.", "I write in short words."):
         await remember(backend, firm.a, personal(text))
         await remember(backend, firm.a, on_matter(text))
     await backend.backlog.settled(firm.a.organization_id, seconds=60)
     async with wired(database) as (wire, served):
-        slow = replace(backend, database=served, sizes=Sizes(small=1))
+        slow = replace(backend, database=served, sizes=Sizes(**limits))
         await rank_buckets(slow, firm.a, "the client's form", "HV-1001", 12)
         wire.round_trips = 0
         found = await rank_buckets(slow, firm.a, "the client's form", "HV-1001", 12)
         assert len(found.memories) == 4
-        assert wire.round_trips == 2
-
-
-async def test_recall_waits_three_times_more_for_each_bucket_that_is_large(
-    backend: Backend, firm: FirmOfTest, database: TestDatabase
-) -> None:
-    for text in ("I cite in Bluebook form.", "I write in short words."):
-        await remember(backend, firm.a, personal(text))
-        await remember(backend, firm.a, on_matter(text))
-    await backend.backlog.settled(firm.a.organization_id, seconds=60)
-    async with wired(database) as (wire, served):
-        slow = replace(backend, database=served, sizes=Sizes(large=1))
-        await rank_buckets(slow, firm.a, "the client's form", "HV-1001", 12)
-        wire.round_trips = 0
-        found = await rank_buckets(slow, firm.a, "the client's form", "HV-1001", 12)
-        assert len(found.memories) == 4
-        assert wire.round_trips == 7
+        assert wire.round_trips == round_trips
 
 
 async def test_a_save_waits_once_to_look_and_once_to_write_whatever_comes_of_it(
