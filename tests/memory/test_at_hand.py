@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 import numpy as np
 import pytest
-from psycopg import AsyncCursor
 
-from north.db.connect import Row, Transaction
 from north.memory import at_hand, both_buckets
 from north.memory.backend import Backend
 from north.memory.buckets import make_question, own_bucket
@@ -25,6 +22,7 @@ from north.memory.scoring import ID, Likely
 from north.memory.sizes import Sizes
 from north.model import Caller, Confidence, Draft, MemoryType, Recall, Recalled, Scope, new_id
 from tests.conftest import FirmOfTest
+from tests.memory.asking import Asked
 from tests.memory.remembering import on_matter, personal, remember
 
 QUESTION = "How does the client pay?"
@@ -36,22 +34,9 @@ def _new_vectors_are_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The statements of recall that read memories as they are shown."""
-    names: list[str] = []
-
-    def noting(send: Any) -> Any:
-        async def noted(transaction: Transaction, name: str, /, **parameters: Any) -> AsyncCursor[Row]:
-            if name in ("recall.best", "recall.whole"):
-                names.append(name.removeprefix("recall."))
-            answer: AsyncCursor[Row] = await send(transaction, name, **parameters)
-            return answer
-
-        return noted
-
-    for method in ("send", "send_for_bytes"):
-        monkeypatch.setattr(Transaction, method, noting(getattr(Transaction, method)))
-    return names
+def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """The statements that read memories as they are shown."""
+    return Asked(monkeypatch, but=("listed", "postings", "uses_of_whole", "compared", "vectors", "vectors_of"))
 
 
 async def seen_before(backend: Backend, caller: Caller, matter: str | None = None) -> None:
@@ -71,7 +56,7 @@ def scoreless(found: Recall) -> list[Recalled]:
     ]
 
 
-async def test_answers_with_the_same_as_postgres(backend: Backend, firm: FirmOfTest, asked: list[str]) -> None:
+async def test_answers_with_the_same_as_postgres(backend: Backend, firm: FirmOfTest, asked: Asked) -> None:
     now = backend.database.now()
     await save(
         backend,
@@ -89,12 +74,11 @@ async def test_answers_with_the_same_as_postgres(backend: Backend, firm: FirmOfT
     )
     await save(backend, firm.b, [on_matter("The client never pays in cash.")])
     await seen_before(backend, firm.a, "HV-1001")
-    asked.clear()
+    asked.taken()
     at_once = await recall(backend, firm.a, QUESTION, "HV-1001")
-    assert asked == ["whole", "whole"]
-    asked.clear()
+    assert asked.taken() == ["whole", "whole"]
     by_postgres = await recall(replace(backend, sizes=Sizes(small=0)), firm.a, QUESTION, "HV-1001")
-    assert asked == ["best", "best"]
+    assert asked.taken() == ["best", "best"]
     assert len(at_once.memories) == 7
     assert scoreless(at_once) == scoreless(by_postgres)
     for one, other in zip(at_once.memories, by_postgres.memories, strict=True):
@@ -116,20 +100,19 @@ async def test_counts_the_uses_of_each(backend: Backend, firm: FirmOfTest) -> No
     assert all(memory.last_used_at for memory in found)
 
 
-async def test_a_long_memory_is_read_by_itself(backend: Backend, firm: FirmOfTest, asked: list[str]) -> None:
+async def test_a_long_memory_is_read_by_itself(backend: Backend, firm: FirmOfTest, asked: Asked) -> None:
     long = "The client pays " + "slowly and " * 170 + "in May."
     evidence = "He said it." * 500
     await remember(backend, firm.a, personal("I cite in Bluebook form."))
     await remember(backend, firm.a, Draft(long, MemoryType.FACT, evidence=evidence))
     await seen_before(backend, firm.a)
-    asked.clear()
+    asked.taken()
     (hit,) = (await recall(backend, firm.a, QUESTION, limit=1)).personal
     assert (hit.memory.content, hit.memory.evidence) == (long, evidence)
-    assert asked == ["whole", "best"]
-    asked.clear()
+    assert asked.taken() == ["whole", "best"]
     (hit,) = (await recall(backend, firm.a, "bluebook", limit=1)).personal
     assert hit.memory.content == "I cite in Bluebook form."
-    assert asked == ["whole"], "it is not among the best"
+    assert asked.taken() == ["whole"], "it is not among the best"
 
 
 async def test_one_that_was_deleted_between_the_list_and_the_reading_is_left_to_postgres(
@@ -153,41 +136,40 @@ async def test_one_that_was_deleted_between_the_list_and_the_reading_is_left_to_
 
 
 async def test_one_that_has_grown_meanwhile_is_read_no_further_than_a_small_one(
-    backend: Backend, firm: FirmOfTest, asked: list[str], monkeypatch: pytest.MonkeyPatch
+    backend: Backend, firm: FirmOfTest, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(at_hand, "MOST", 1)
     await remember(backend, firm.a, personal("I cite in Bluebook form."))
     await seen_before(backend, firm.a)
     await save(backend, firm.a, [personal("I take my coffee black."), personal("I write in short words.")])
     await backend.backlog.settled(firm.a.organization_id, seconds=60)
-    asked.clear()
+    asked.taken()
     for _ in range(2):
         assert len((await recall(backend, firm.a, QUESTION)).personal) == 3
-    assert asked == ["whole", "best", "whole", "best"]
+    assert asked.taken() == ["whole", "best", "whole", "best"]
 
 
 async def test_a_bucket_is_not_read_whole_beside_one_that_is_asked_anyway(
-    backend: Backend, firm: FirmOfTest, asked: list[str]
+    backend: Backend, firm: FirmOfTest, asked: Asked
 ) -> None:
     three = replace(backend, sizes=Sizes(small=3))
     for text in ("I cite in Bluebook form.", "I take my coffee black."):
         await remember(backend, firm.a, personal(text))
         await remember(backend, firm.a, on_matter(text))
     await seen_before(three, firm.a, "HV-1001")
-    asked.clear()
+    asked.taken()
     assert len((await recall(three, firm.a, QUESTION, "HV-1001")).memories) == 4
-    assert asked == ["best", "best"]
-    asked.clear()
+    assert asked.taken() == ["best", "best"]
     assert len((await recall(three, firm.a, QUESTION)).memories) == 2
-    assert asked == ["whole"]
+    assert asked.taken() == ["whole"]
 
 
-async def test_an_empty_bucket_is_small_too(backend: Backend, firm: FirmOfTest, asked: list[str]) -> None:
+async def test_an_empty_bucket_is_small_too(backend: Backend, firm: FirmOfTest, asked: Asked) -> None:
     await remember(backend, firm.a, on_matter("The client pays in thirty days."))
     await seen_before(backend, firm.a, "HV-1001")
-    asked.clear()
+    asked.taken()
     assert len((await recall(backend, firm.a, QUESTION, "HV-1001")).memories) == 1
-    assert asked == ["whole", "whole"]
+    assert asked.taken() == ["whole", "whole"]
 
 
 async def test_what_was_saved_edited_or_deleted_since_the_last_answer_is_in_the_next(

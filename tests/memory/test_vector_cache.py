@@ -13,10 +13,8 @@ import pytest
 import structlog
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from psycopg import AsyncCursor
 
 from north.connectors.embeddings import NoEmbedder
-from north.db.connect import Row, Transaction
 from north.errors import DatabaseUnavailable, EmbedderUnavailable
 from north.memory import both_buckets, comparing
 from north.memory.backend import Backend
@@ -26,33 +24,15 @@ from north.memory.recall import recall
 from north.memory.vector_cache import BucketVectors, Listing, Loaded, VectorCache, bytes_each
 from north.model import Caller
 from tests.conftest import FirmOfTest
+from tests.memory.asking import Asked
 from tests.memory.remembering import on_matter, personal, remember
 
 DIMENSIONS = 3
 
 
-class Asked:
-    """The statements of recall that were sent, by their names."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.names: list[str] = []
-        send = Transaction.send_for_bytes
-
-        async def noted(transaction: Transaction, name: str, /, **parameters: Any) -> AsyncCursor[Row]:
-            self.names.append(name.removeprefix("recall."))
-            return await send(transaction, name, **parameters)
-
-        monkeypatch.setattr(Transaction, "send_for_bytes", noted)
-
-    def taken(self) -> list[str]:
-        """Those since it was last asked, without the look that each recall takes."""
-        names, self.names = self.names, []
-        return [name for name in names if name not in ("listed", "postings", "whole", "uses_of_whole")]
-
-
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
-    return Asked(monkeypatch)
+    return Asked(monkeypatch, but=("listed", "postings", "whole", "uses_of_whole", "best"))
 
 
 @pytest.fixture
