@@ -207,7 +207,8 @@ class LocalEmbedder:
                 heapq.heappush(self._queue, queued[at])
             if queued:
                 self._threads.submit(self._drain)
-        return await asyncio.gather(*(asyncio.wrap_future(queued[at].vector) for at in range(len(texts))))
+        vectors = [asyncio.wrap_future(queued[at].vector) for at in range(len(texts))]
+        return [await vectors[0]] if len(vectors) == 1 else await asyncio.gather(*vectors)
 
     def _refuse_if_failed(self) -> None:
         if self._failure is not None:

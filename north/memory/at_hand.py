@@ -1,4 +1,4 @@
-"""A small bucket's memories, read whole while the question's vector is made: nothing is left to be asked after it.
+"""The memories of small buckets, read whole while the question's vector is made: nothing is left to be asked after it.
 
 They are held for one answer and no longer.
 """
@@ -18,14 +18,14 @@ from north.memory.scoring import ID, Ids, Likely, first, places
 SHORT = 2_000
 """The most bytes of a memory's text and evidence that are read with all others'."""
 MOST = 1_000
-"""How many are read at most, if the bucket has grown since it was found to be small."""
+"""How many are read of a bucket at most, if it has grown since it was found to be small."""
 ID_COLUMN, LIFT_COLUMN = 0, 1
 UNUSED: Row = {"uses": 0, "last_used_at": None}
 
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A small bucket's memories, and their uses, under way."""
+    """The memories of small buckets, and their uses, under way."""
 
     memories: AsyncCursor[Row]
     uses: AsyncCursor[Row]
@@ -36,7 +36,7 @@ class Whole:
 
 
 async def read_whole(transaction: Transaction, **parameters: Any) -> Whole:
-    """Queue the question for all of a bucket; no round trip."""
+    """Queue the question for all that is in them; no round trip."""
     return Whole(
         await transaction.send_for_bytes("recall.whole", **parameters, short=SHORT, most=MOST),
         await transaction.send_for_bytes("recall.uses_of_whole", **parameters, most=MOST),
@@ -45,7 +45,7 @@ async def read_whole(transaction: Transaction, **parameters: Any) -> Whole:
 
 @dataclass(frozen=True, slots=True)
 class AtHand:
-    """A small bucket's memories as they are shown."""
+    """The memories of small buckets as they are shown."""
 
     memories: _Rows
     uses: _Rows

@@ -79,11 +79,15 @@ async def _closest(
 ) -> tuple[Row | None, Sequence[Sequence[Row]]]:
     """The matter, and the memories of each bucket that are closest to a query."""
     unsettled = backend.backlog.holds(caller.organization_id)
-    vector, (place, seen), _ = await asyncio.gather(
-        query_vector(backend, query),
+    looking = asyncio.gather(
         _look(backend, caller, buckets, question),
         backend.backlog.settled(caller.organization_id, FRESH_VECTOR_SECONDS),
     )
+    try:
+        vector = await query_vector(backend, query)  # begun at once, and the look as soon as this waits
+        (place, seen), _ = await looking
+    finally:
+        looking.cancel()
     question = replace(question, vector=vector)
     if question.blank:
         return await _newest(backend, caller, buckets, question)
@@ -108,9 +112,9 @@ async def _look(
 ) -> tuple[Row | None, list[Seen]]:
     async with _asking(backend, caller) as transaction:
         matter = await _find(transaction, buckets)
-        looks = await look(transaction, backend.sizes, buckets, question)
+        looking = await look(transaction, backend.sizes, buckets, question)
     place = await _found(matter)
-    return place, [await each.seen(place["id"] if place else None, backend.sizes) for each in looks]
+    return place, await looking.seen(place["id"] if place else None, backend.sizes)
 
 
 def _asking(backend: Backend, caller: Caller) -> AbstractAsyncContextManager[Transaction]:

@@ -9,6 +9,7 @@ signs of all vectors (`north.memory.sifting`).
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -32,31 +33,33 @@ FEW = 200
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A bucket that is looked at, under way. A large one is not listed."""
+    """A look at a lawyer's own bucket, and at a matter's beside it, under way. Large ones are not listed."""
 
-    bucket: Bucket
-    listed: AsyncCursor[Row] | None
+    buckets: Sequence[Bucket]
+    listed: AsyncCursor[Row]
     postings: AsyncCursor[Row]
     whole: Whole | None
 
-    async def seen(self, matter_id: UUID | None, sizes: Sizes) -> Seen:
-        """What was seen, of a lawyer's own bucket or of this matter's; its size is remembered."""
-        bucket_id = self.bucket.owner_id if self.bucket.matter is None else matter_id
-        assert bucket_id is not None
-        row = await self.listed.fetchone() if self.listed else None
-        postings = await self.postings.fetchall()
-        if row:
-            sizes.note(self.bucket, row["documents"])
-            row = None if sizes.large(self.bucket) else row
-        said = words(ids_in(row["ids"]), row, postings) if row else None
-        return Seen(self.bucket, bucket_id, row, postings, said, self.whole.at_hand() if self.whole else None)
+    async def seen(self, matter_id: UUID | None, sizes: Sizes) -> list[Seen]:
+        """What was seen, of the lawyer's own bucket and of this matter's; their sizes are remembered."""
+        listed = {row["bucket"]: row for row in await self.listed.fetchall()}
+        postings: defaultdict[UUID, list[Row]] = defaultdict(list)
+        for row in await self.postings.fetchall():
+            postings[row["bucket"]].append(row)
+        at_hand = self.whole.at_hand() if self.whole else None
+        ids = [bucket.owner_id if bucket.matter is None else matter_id for bucket in self.buckets]
+        return [
+            _seen(bucket, bucket_id, listed.get(bucket_id), postings[bucket_id], at_hand, sizes)
+            for bucket, bucket_id in zip(self.buckets, ids, strict=True)
+            if bucket_id is not None
+        ]
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
     """A bucket's live memories, as the row of `recall.listed`, and where the question's words stand in it.
 
-    A large one is not `listed`. Of those that are listed, `said` has the BM25 scores. A small bucket is `at_hand`.
+    A large one is not `listed`. Of those that are listed, `said` has the BM25 scores. Small buckets are `at_hand`.
     """
 
     bucket: Bucket
@@ -82,20 +85,31 @@ class Seen:
         return {"owner_id": self.bucket.owner_id, "bucket": self.id}
 
 
-async def look(transaction: Transaction, sizes: Sizes, buckets: Sequence[Bucket], question: Question) -> list[Look]:
-    """Queue the look at each bucket; no round trip."""
-    small = sizes.small(buckets)
-    return [await _look(transaction, bucket, question, large=sizes.large(bucket), small=small) for bucket in buckets]
+def _seen(
+    bucket: Bucket, bucket_id: UUID, row: Row | None, postings: Sequence[Row], at_hand: AtHand | None, sizes: Sizes
+) -> Seen:
+    if row:
+        sizes.note(bucket, row["documents"])
+        row = None if sizes.large(bucket) else row
+    said = words(ids_in(row["ids"]), row, postings) if row else None
+    return Seen(bucket, bucket_id, row, postings, said, at_hand)
 
 
-async def _look(transaction: Transaction, bucket: Bucket, question: Question, *, large: bool, small: bool) -> Look:
-    parameters = {**bucket.parameters(), **question.parameters()}
-    most_postings = FIRST_PASS["most_postings"] if large else None
+async def look(transaction: Transaction, sizes: Sizes, buckets: Sequence[Bucket], question: Question) -> Look:
+    """Queue the look at a lawyer's own bucket, and at a matter's if there is one; no round trip."""
+    own, matter = buckets[0], buckets[1] if len(buckets) > 1 else None
+    parameters = {
+        **(matter or own).parameters(),
+        **question.parameters(),
+        "own_large": sizes.large(own),
+        "matter_large": matter is not None and sizes.large(matter),
+        "most_postings": FIRST_PASS["most_postings"],
+    }
     return Look(
-        bucket,
-        None if large else await transaction.send_for_bytes("recall.listed", **parameters),
-        await transaction.send_for_bytes("recall.postings", **parameters, most_postings=most_postings),
-        await read_whole(transaction, **parameters) if small else None,
+        buckets,
+        await transaction.send_for_bytes("recall.listed", **parameters),
+        await transaction.send_for_bytes("recall.postings", **parameters),
+        await read_whole(transaction, **parameters) if sizes.small(buckets) else None,
     )
 
 

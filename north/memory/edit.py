@@ -63,7 +63,7 @@ async def edit(
 
     @retried
     async def once() -> tuple[Memory, bool]:
-        async with backend.database.tenant(caller) as transaction:
+        async with backend.database.tenant(caller, keep_plans=True) as transaction:
             return await edit_in(transaction, backend, caller, memory_id, text, type)
 
     edited, changed = await once()

@@ -4,11 +4,16 @@ to the statements alone that name it."""
 
 from __future__ import annotations
 
+import re
+
 import psycopg
 import pytest
 
 from north.db.statements import statement
-from tests.conftest import TestDatabase
+from north.memory.backend import Backend
+from north.memory.save import save
+from tests.conftest import FirmOfTest, TestDatabase
+from tests.memory.remembering import on_matter
 
 CONDITIONS = {"memory_sketch": "length >= 0", "memory_listed": "length < 2147483647"}
 READERS = {
@@ -34,3 +39,31 @@ def test_an_index_is_closed_to_statements_that_do_not_name_its_condition(databas
     with psycopg.connect(database.superuser_url) as connection:
         found = connection.execute("select indexdef from pg_indexes where indexname = %s", (index,)).fetchone()
     assert found is not None and f"({CONDITIONS[index]})" in found[0]
+
+
+KEPT = (*(f"recall.{name}" for name in ("listed", "postings", "whole", "uses_of_whole", "best")), "memory.live_twins")
+
+
+async def test_a_kept_plan_reads_no_table_whole_however_small_the_firm(
+    backend: Backend, firm: FirmOfTest, database: TestDatabase
+) -> None:
+    await save(backend, firm.a, [on_matter(f"The client pays invoice {number} by wire.") for number in range(100)])
+    with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+        connection.execute("vacuum analyze")
+
+    def plan(name: str, *, keep_plans: bool) -> str:
+        names: list[str] = []
+
+        def numbered(found: re.Match[str]) -> str:
+            names.extend({found[1]} - set(names))
+            return f"${names.index(found[1]) + 1}"
+
+        with psycopg.connect(database.application_url) as connection:
+            ids = {"organization_id": firm.a.organization_id, "user_id": firm.a.user_id}
+            connection.execute(statement("tenant.bind").encode(), {**ids, "keep_plans": keep_plans, "read_only": False})
+            text = re.sub(r"%\((\w+)\)s", numbered, statement(name))
+            return "\n".join(line for (line,) in connection.execute(f"explain (generic_plan) {text}".encode()))
+
+    whole = "Seq Scan on"
+    assert not [name for name in KEPT if whole in plan(name, keep_plans=True)]
+    assert [name for name in KEPT if whole in plan(name, keep_plans=False)], "otherwise there is nothing to see"

@@ -41,10 +41,10 @@ def every_one_compared(backend: Backend) -> Backend:
     return replace(backend, sizes=Sizes())
 
 
-async def filled(backend: Backend, firm: FirmOfTest, count: int = 60) -> None:
+async def filled(backend: Backend, firm: FirmOfTest, count: int = 60, on_matter: int | None = None) -> None:
     """A bucket of the lawyer's own and one of the matter, from several sources."""
     draw = random.Random(7)
-    for matter in (None, "HV-1001"):
+    for matter, most in ((None, count), ("HV-1001", on_matter or count)):
         drafts = [
             Draft(
                 f"{draw.choice(SUBJECTS)} in {draw.choice(PLACES)} is settled, no. {number}.".capitalize(),
@@ -53,7 +53,7 @@ async def filled(backend: Backend, firm: FirmOfTest, count: int = 60) -> None:
                 matter,
                 source_label=f"call {number // 7}",
             )
-            for number in range(count)
+            for number in range(most)
         ]
         await save(backend, firm.a, drafts)
     await backend.backlog.settled(firm.a.organization_id, seconds=60)
@@ -62,6 +62,17 @@ async def filled(backend: Backend, firm: FirmOfTest, count: int = 60) -> None:
 async def asked(backend: Backend, firm: FirmOfTest, question: str) -> tuple[Sequence[Recalled], Sequence[Recalled]]:
     found = await rank_buckets(backend, firm.a, question, "HV-1001", 10)
     return found.personal, found.matter
+
+
+def agree(exact: Sequence[Recalled], found: Sequence[Recalled]) -> None:
+    """Whether what was found is what an exact comparison finds."""
+    expected = {hit.memory.id: hit for hit in exact}
+    common = [hit for hit in found if hit.memory.id in expected]
+    assert len(found) == 10 and len(common) >= 9, "the last of the ten may be as good as the next"
+    for hit in common:
+        assert hit.memory == expected[hit.memory.id].memory
+        assert hit.score == pytest.approx(expected[hit.memory.id].score, abs=0.02)
+        assert hit.cosine == pytest.approx(expected[hit.memory.id].cosine, abs=1e-6)
 
 
 @pytest.mark.parametrize("most_postings", [0, 30, 100_000])
@@ -78,13 +89,21 @@ async def test_answers_as_if_every_memory_had_been_compared(
     assert backend.sizes.large(matter_bucket(firm.a, "HV-1001"))
     known_to_be_large = await asked(backend, firm, question)
     for best, again in [*zip(exact, at_first_sight, strict=True), *zip(exact, known_to_be_large, strict=True)]:
-        expected = {hit.memory.id: hit for hit in best}
-        common = [hit for hit in again if hit.memory.id in expected]
-        assert len(again) == 10 and len(common) >= 9, "the last of the ten may be as good as the next"
-        for hit in common:
-            assert hit.memory == expected[hit.memory.id].memory
-            assert hit.score == pytest.approx(expected[hit.memory.id].score, abs=0.02)
-            assert hit.cosine == pytest.approx(expected[hit.memory.id].cosine, abs=1e-6)
+        agree(best, again)
+
+
+@pytest.mark.parametrize("counts", [(60, 15), (15, 60)])
+async def test_answers_alike_beside_a_bucket_that_is_not_large(
+    backend: Backend, firm: FirmOfTest, monkeypatch: pytest.MonkeyPatch, counts: tuple[int, int]
+) -> None:
+    monkeypatch.setitem(sifting.FIRST_PASS, "most_postings", 30)
+    await filled(backend, firm, *counts)
+    exact = await asked(every_one_compared(backend), firm, QUESTIONS[2])
+    await asked(backend, firm, QUESTIONS[2])
+    large = [backend.sizes.large(bucket) for bucket in (own_bucket(firm.a), matter_bucket(firm.a, "HV-1001"))]
+    assert large == [count == 60 for count in counts]
+    for best, again in zip(exact, await asked(backend, firm, QUESTIONS[2]), strict=True):
+        agree(best, again)
 
 
 async def test_a_memory_without_a_vector_or_with_one_of_another_length_is_found_by_its_words(

@@ -158,8 +158,9 @@ class Asking:
 
     async def seen(self, question: Question) -> Seen:
         async with self.backend.database.tenant(self.firm.a) as transaction:
-            (looking,) = await look(transaction, self.sizes, [own_bucket(self.firm.a)], question)
-        return await looking.seen(None, self.sizes)
+            looking = await look(transaction, self.sizes, [own_bucket(self.firm.a)], question)
+        (seen,) = await looking.seen(None, self.sizes)
+        return seen
 
     async def keep(self, question: Question) -> None:
         seen = await self.seen(question)

@@ -1,48 +1,58 @@
 -- name: listed
--- The live memories of a bucket: of a lawyer's own (`bucket` is given), or of a matter's, by its number or id. Columns are
--- strings of bytes, since ten thousand values each take longer to send and to read. Those that have no vector are `bare`.
+-- The live memories of both buckets: the lawyer's own, and that of a matter by its number or id. Columns are strings of
+-- bytes, since ten thousand values each take longer to send and to read. Those that have no vector are `bare`. A bucket
+-- that is `large` is not listed.
 with place as (
-    select coalesce(:bucket, (
-        select id from matter
-        where organization_id = :organization_id and (number = :matter or id = :matter_id))) as id
+    select cast(:user_id as uuid) as owner_id, cast(:user_id as uuid) as bucket, cast(:own_large as boolean) as large
+    union all
+    select organization_id, id, :matter_large from matter
+    where organization_id = :organization_id and (number = :matter or id = :matter_id)
 )
-select count(*)::float8 as documents, greatest(avg(length), 1)::float8 as mean, string_agg(uuid_send(id), '') as ids,
-       string_agg(uuid_send(id), '') filter (where sketch is null) as bare
-from agent_memory_candidate
-where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-  and status = 'active' and length >= 0;
+select place.bucket, listed.*
+from place cross join lateral (
+    select count(*)::float8 as documents, greatest(avg(length), 1)::float8 as mean, string_agg(uuid_send(id), '') as ids,
+           string_agg(uuid_send(id), '') filter (where sketch is null) as bare
+    from agent_memory_candidate
+    where organization_id = :organization_id and owner_id = place.owner_id and bucket = place.bucket
+      and status = 'active' and length >= 0
+) listed
+where not large;
 
 -- name: postings
--- Where a question's terms stand in a bucket, a row for each term: how many memories have it, which, and for each how
--- often it has the term and how many terms it has in all. Of the commonest, after :most_postings, it is not said which.
+-- Where a question's terms stand in both buckets, a row for each bucket and term: how many memories have it, which, and for
+-- each how often it has the term and how many terms it has in all. Of the commonest in a large bucket, after
+-- :most_postings, it is not said which.
 with place as (
-    select coalesce(:bucket, (
-        select id from matter
-        where organization_id = :organization_id and (number = :matter or id = :matter_id))) as id
-), asked as (
+    select cast(:user_id as uuid) as owner_id, cast(:user_id as uuid) as bucket, cast(:own_large as boolean) as large
+    union all
+    select organization_id, id, :matter_large from matter
+    where organization_id = :organization_id and (number = :matter or id = :matter_id)
+)
+select place.bucket, term, df, ids, counts
+from place cross join lateral (
     select term, count(*) as df,
-           coalesce(sum(count(*)) over (order by count(*), term) - count(*) < cast(:most_postings as bigint), true) as rare
+           not large or coalesce(sum(count(*)) over (order by count(*), term) - count(*) < :most_postings, true) as rare
     from memory_term
-    where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+    where organization_id = :organization_id and owner_id = place.owner_id and bucket = place.bucket
       and term = any(:terms)
     group by term
-)
-select term, df, ids, counts
-from asked left join lateral (
+) asked left join lateral (
     select string_agg(uuid_send(memory_id), '') as ids, string_agg(int4send(tf) || int4send(length), '') as counts
     from memory_term
-    where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
+    where organization_id = :organization_id and owner_id = place.owner_id and bucket = place.bucket
       and term = asked.term and asked.rare
 ) posting on true;
 
 -- name: whole
--- The live memories of a small bucket as they are shown, each with what recency and type add to its score (`lift`). A long
--- one comes without its text. Their uses are asked for beside them: to look each up in turn takes longer than all else. So
--- it would be with whoever captured them, but for the caller's own, and in a large firm a join can take longer still.
+-- The live memories of two small buckets as they are shown, each with what recency and type add to its score (`lift`). A
+-- long one comes without its text. Their uses are asked for beside them: to look each up in turn takes longer than all
+-- else. So it would be with whoever captured them, but for the caller's own, and in a large firm a join can take longer
+-- still.
 with place as (
-    select coalesce(:bucket, (
-        select id from matter
-        where organization_id = :organization_id and (number = :matter or id = :matter_id))) as id
+    select cast(:user_id as uuid) as owner_id, cast(:user_id as uuid) as bucket
+    union all
+    select organization_id, id from matter
+    where organization_id = :organization_id and (number = :matter or id = :matter_id)
 )
 select m.id,
        (:recency * power(0.5, least(greatest(date_part('epoch', now() - m.created_at) / 86400 / :half_life, 0), 100))
@@ -54,25 +64,32 @@ select m.id,
                                               where organization_id = :organization_id and id = :user_id)
             else (select name from app_user u where u.organization_id = :organization_id and u.id = captured_by)
        end as captured_by_name
-from agent_memory_candidate m
-cross join lateral (select octet_length(content) + coalesce(octet_length(evidence), 0) <= :short as short) of_it
-where m.organization_id = :organization_id and m.owner_id = :owner_id and bucket = (select id from place)
-  and status = 'active' and length >= 0
-limit :most;
+from place cross join lateral (
+    select *, octet_length(content) + coalesce(octet_length(evidence), 0) <= :short as short
+    from agent_memory_candidate
+    where organization_id = :organization_id and owner_id = place.owner_id and bucket = place.bucket
+      and status = 'active' and length >= 0
+    limit :most
+) m;
 
 -- name: uses_of_whole
--- How often its memories were used, of those that were.
+-- How often their memories were used, of those that were.
 with place as (
-    select coalesce(:bucket, (
-        select id from matter
-        where organization_id = :organization_id and (number = :matter or id = :matter_id))) as id
+    select cast(:user_id as uuid) as owner_id, cast(:user_id as uuid) as bucket
+    union all
+    select organization_id, id from matter
+    where organization_id = :organization_id and (number = :matter or id = :matter_id)
 )
-select memory_id, uses, last_used_at from memory_use_total
-where organization_id = :organization_id and owner_id = :owner_id and memory_id = any(array(
-    select id from agent_memory_candidate
-    where organization_id = :organization_id and owner_id = :owner_id and bucket = (select id from place)
-      and status = 'active' and length >= 0
-    limit :most));
+select used.*
+from place cross join lateral (
+    select memory_id, uses, last_used_at from memory_use_total
+    where organization_id = :organization_id and owner_id = place.owner_id and memory_id = any(array(
+        select id from agent_memory_candidate
+        where organization_id = :organization_id and owner_id = place.owner_id and bucket = place.bucket
+          and status = 'active' and length >= 0
+        limit :most))
+    limit :most
+) used;
 
 -- name: vectors
 -- The vectors of a bucket's live memories, and of which source each is. Whose vector is of another model, or has another

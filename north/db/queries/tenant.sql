@@ -7,15 +7,18 @@ commit;
 
 -- name: bind
 -- Kept plans are for recalls and saves, whose best plan is the same whatever is asked. Left to itself, the server plans
--- anew each time, at half a recall's cost.
+-- anew each time, at half a recall's cost. None of them reads a whole table: a plan that does not know how much it will
+-- read would, while a firm is small.
 select north_bind(:organization_id, :user_id),
        case when :keep_plans then set_config('plan_cache_mode', 'force_generic_plan', true) end,
+       case when :keep_plans then set_config('enable_seqscan', 'off', true) end,
        case when :read_only then set_config('transaction_read_only', 'on', true) end;
 
 -- name: admit
 -- As `bind`; fails, and with it all that follows in the transaction, unless the key leads to whom it is bound to.
 select north_admit(:kind, :key_hash, :organization_id, :user_id),
        case when :keep_plans then set_config('plan_cache_mode', 'force_generic_plan', true) end,
+       case when :keep_plans then set_config('enable_seqscan', 'off', true) end,
        case when :read_only then set_config('transaction_read_only', 'on', true) end;
 
 -- name: alive
