@@ -160,8 +160,9 @@ async def _to_embed(
 async def _store(
     database: Database, organization_id: UUID, user_id: UUID, vectors: Mapping[UUID, Vector], model: str
 ) -> None:
-    """Store vectors by the ids of their memories."""
+    """Store vectors by the ids of their memories. Those that the machine's power takes with it are made again."""
     async with database.bound(organization_id, user_id) as transaction:
+        await transaction.send("memory.without_waiting_for_disk")
         for memory_id in sorted(vectors):  # in one order, so that two who store the same do not wait in a circle
             await transaction.send(
                 "memory.set_embedding", memory_id=memory_id, vector=vectors[memory_id], embedding_model=model
