@@ -42,7 +42,7 @@ TOGETHER = 10
 _numbers = itertools.count(1)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 async def model() -> AsyncIterator[Provider]:
     """A model's provider, which is given what North sends to a real one."""
     with pytest.MonkeyPatch.context() as patch:
