@@ -207,8 +207,7 @@ class LocalEmbedder:
                 heapq.heappush(self._queue, queued[at])
             if queued:
                 self._threads.submit(self._drain)
-        vectors = [asyncio.wrap_future(queued[at].vector) for at in range(len(texts))]
-        return [await vectors[0]] if len(vectors) == 1 else await asyncio.gather(*vectors)
+        return await asyncio.gather(*(asyncio.wrap_future(queued[at].vector) for at in range(len(texts))))
 
     def _refuse_if_failed(self) -> None:
         if self._failure is not None:

@@ -79,15 +79,11 @@ async def _closest(
 ) -> tuple[Row | None, Sequence[Sequence[Row]]]:
     """The matter, and the memories of each bucket that are closest to a query."""
     unsettled = backend.backlog.holds(caller.organization_id)
-    looking = asyncio.gather(
+    vector, (place, seen), _ = await asyncio.gather(
+        query_vector(backend, query),
         _look(backend, caller, buckets, question),
         backend.backlog.settled(caller.organization_id, FRESH_VECTOR_SECONDS),
     )
-    try:
-        vector = await query_vector(backend, query)  # begun at once, and the look as soon as this waits
-        (place, seen), _ = await looking
-    finally:
-        looking.cancel()
     question = replace(question, vector=vector)
     if question.blank:
         return await _newest(backend, caller, buckets, question)

@@ -97,12 +97,12 @@ def _seen(
 
 async def look(transaction: Transaction, sizes: Sizes, buckets: Sequence[Bucket], question: Question) -> Look:
     """Queue the look at a lawyer's own bucket, and at a matter's if there is one; no round trip."""
-    own, matter = buckets[0], buckets[1] if len(buckets) > 1 else None
+    own, last = buckets[0], buckets[-1]  # which is the matter's, if there is one
     parameters = {
-        **(matter or own).parameters(),
+        **last.parameters(),
         **question.parameters(),
         "own_large": sizes.large(own),
-        "matter_large": matter is not None and sizes.large(matter),
+        "matter_large": sizes.large(last),
         "most_postings": FIRST_PASS["most_postings"],
     }
     return Look(

@@ -157,7 +157,7 @@ async def restore(backend: Backend, caller: Caller, memory_id: UUID) -> Memory:
 
     @retried
     async def once() -> Memory:
-        async with backend.database.tenant(caller) as transaction:
+        async with backend.database.tenant(caller, keep_plans=True) as transaction:
             row = await _row(transaction, memory_id)
             if row["status"] == Status.ACTIVE:
                 return await _shown(transaction, caller, memory_id)

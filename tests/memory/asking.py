@@ -1,4 +1,4 @@
-"""What a recall asks of Postgres."""
+"""What North asks of Postgres."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from north.db.connect import Row, Transaction
 
 
 class Asked:
-    """The statements of recall that were sent, by their names.
+    """The statements that were sent, by their names.
 
     Args:
         monkeypatch: puts the sending back in order.
         but: the names of those that are not noted.
+        file: whose statements are noted.
     """
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, but: Collection[str]) -> None:
-        self._but = but
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, but: Collection[str] = (), file: str = "recall") -> None:
+        self._but, self._file = but, file
         self._names: list[str] = []
         for method in ("send", "send_for_bytes"):
             monkeypatch.setattr(Transaction, method, self._noting(getattr(Transaction, method)))
@@ -28,7 +29,7 @@ class Asked:
     def _noting(self, send: Any) -> Any:
         async def noted(transaction: Transaction, name: str, /, **parameters: Any) -> AsyncCursor[Row]:
             file, _, short = name.partition(".")
-            if file == "recall" and short not in self._but:
+            if file == self._file and short not in self._but:
                 self._names.append(short)
             answer: AsyncCursor[Row] = await send(transaction, name, **parameters)
             return answer

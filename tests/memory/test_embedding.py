@@ -6,15 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
-from psycopg import AsyncCursor
 from structlog.testing import capture_logs
 
 from north.connectors.embeddings import Vector
-from north.db.connect import Row, Transaction
 from north.errors import EmbedderUnavailable
 from north.memory.backend import Backend
 from north.memory.both_buckets import FRESH_VECTOR_SECONDS
@@ -23,9 +20,8 @@ from north.memory.embedding import BATCH, Backlog
 from north.memory.recall import recall
 from north.memory.save import save
 from tests.conftest import FirmOfTest, TestDatabase
+from tests.memory.asking import Asked
 from tests.memory.remembering import personal, remember, stored
-
-WITHOUT_WAITING = "memory.without_waiting_for_disk"
 
 
 class Gate:
@@ -85,26 +81,16 @@ class TestInThisProcess:
     async def test_its_memory_waits_for_the_disk_and_it_does_not(
         self, backend: Backend, firm: FirmOfTest, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        transactions: list[list[str]] = []
-        send = Transaction.send
-
-        async def noted(transaction: Transaction, name: str, /, **parameters: Any) -> AsyncCursor[Row]:
-            if name == "tenant.begin" or not transactions:
-                transactions.append([])
-            transactions[-1].append(name)
-            return await send(transaction, name, **parameters)
-
-        monkeypatch.setattr(Transaction, "send", noted)
+        asked = Asked(monkeypatch, file="memory")
         gate = Gate()
         async with running(backend, gate) as slow:
             memory = await remember(slow, firm.a, "One.")
             await edit(slow, firm.a, memory.id, "Two.")
-            acknowledged = [name for names in transactions for name in names]
-            assert "memory.insert_terms" in acknowledged and WITHOUT_WAITING not in acknowledged
-            transactions.clear()
+            acknowledged = asked.taken()
+            assert "insert_terms" in acknowledged and "without_waiting_for_disk" not in acknowledged
             gate.open.set()
             await slow.backlog.settled(firm.a.organization_id, 10)
-            assert all(WITHOUT_WAITING in names for names in transactions if "memory.set_embedding" in names)
+            assert asked.taken() == ["without_waiting_for_disk", "set_embedding"] * 2, "two batches"
 
     async def test_a_recall_waits_a_moment_and_then_finds_it_by_its_words(
         self, backend: Backend, firm: FirmOfTest
