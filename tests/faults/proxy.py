@@ -100,9 +100,13 @@ class FaultProxy:
             for writer in self._writers:
                 writer.transport.abort()
 
-    async def is_idle(self) -> bool:
-        """Whether no connection is open."""
-        return not self._writers
+    def open_now(self) -> frozenset[asyncio.StreamWriter]:
+        """Both ends of every connection that is open."""
+        return frozenset(self._writers)
+
+    async def have_ended(self, ends: frozenset[asyncio.StreamWriter]) -> bool:
+        """Whether none of these is open any more; others may have been opened since."""
+        return not ends & self._writers
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError):
