@@ -95,8 +95,8 @@ def compare(systems: Sequence[Measured], conversations: Sequence[Conversation], 
     """Let every system remember every conversation and answer its questions, in turns; `rest` comes in between."""
     for conversation in conversations:
         texts = [
-            {"key": turn.id, "text": turn.content, "session": turn.session, "said_at": turn.said_at.isoformat()}
-            for turn in conversation.turns
+            {"key": min(text.turns), "text": text.content, "session": text.session, "said_at": text.said_at.isoformat()}
+            for text in conversation.texts
         ]
         for block in _blocks(texts):
             for system in systems:
@@ -141,7 +141,7 @@ def report(systems: Sequence[Measured], conversations: Sequence[Conversation]) -
     figures = {system.peer.name: system.figures() for system in systems}
     columns = list(figures[NORTH.name])
     lines = [
-        f"{sum(len(each.turns) for each in conversations)} texts, {len(systems[0].shares)} questions; milliseconds",
+        f"{sum(len(each.texts) for each in conversations)} texts, {len(systems[0].shares)} questions; milliseconds",
         f"machine {machine()}",
         "",
         f"{'system':<22}" + "".join(f"{column:>16}" for column in columns),

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,16 +23,16 @@ _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """One message of a conversation: its id in the data, the session it is of, and what is remembered of it."""
+class Text:
+    """What is saved as one memory: a turn, or a fact that was observed in some; their ids, and the session."""
 
-    id: str
+    turns: frozenset[str]
     session: str
     said_at: datetime
     content: str
 
     def draft(self, matter: str) -> Draft:
-        """The turn as a memory of a matter."""
+        """As a memory of a matter."""
         return Draft(
             content=self.content,
             type=MemoryType.FACT,
@@ -54,36 +54,77 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A chat of two people, and what is asked about it."""
+    """A chat of two people as what is saved of it, and what is asked about it."""
 
     name: str
-    turns: tuple[Turn, ...]
+    texts: tuple[Text, ...]
     questions: tuple[Question, ...]
 
 
 def read_conversations(path: Path) -> list[Conversation]:
-    """The conversations of a LoCoMo file; questions whose evidence names no turn of theirs are left out."""
+    """The conversations of a LoCoMo file, turn by turn; questions whose evidence names none of them are left out."""
     return [_conversation(entry) for entry in json.loads(path.read_text(encoding="utf-8"))]
 
 
+def read_observed(path: Path) -> list[Conversation]:
+    """The same as the facts that were observed in them, as an assistant would save them, in the order of the turns.
+
+    Questions are left out of whose evidence a turn stands behind no fact: nothing that is saved could answer them.
+    """
+    return [_observed(entry, _conversation(entry).questions) for entry in json.loads(path.read_text(encoding="utf-8"))]
+
+
+def with_lone_texts(conversation: Conversation) -> Conversation:
+    """The same, where every text of every other session is from a source of its own: it has no neighbours."""
+    lone = set(list(dict.fromkeys(text.session for text in conversation.texts))[::2])
+    texts = (
+        replace(text, session=f"{text.session}, {number}") if text.session in lone else text
+        for number, text in enumerate(conversation.texts)
+    )
+    return replace(conversation, texts=tuple(texts))
+
+
 def _conversation(entry: dict[str, Any]) -> Conversation:
-    turns = tuple(_turns(entry["conversation"]))
-    known = {turn.id for turn in turns}
+    texts = tuple(_turns(entry["conversation"]))
+    known = frozenset[str]().union(*(text.turns for text in texts))
     questions = (
         Question(asked["question"], asked["category"], evidence)
         for asked in entry["qa"]
         if asked["category"] in CATEGORIES and (evidence := _evidence(asked.get("evidence", ())) & known)
     )
-    return Conversation(entry["sample_id"], turns, tuple(questions))
+    return Conversation(entry["sample_id"], texts, tuple(questions))
 
 
-def _turns(conversation: dict[str, Any]) -> list[Turn]:
-    numbers = sorted(int(match[1]) for key in conversation if (match := _SESSION.fullmatch(key)))
-    return [
-        Turn(turn["dia_id"], f"session {number}", _time(conversation[f"session_{number}_date_time"]), _content(turn))
-        for number in numbers
-        for turn in conversation[f"session_{number}"]
-    ]
+def _numbers(conversation: dict[str, Any]) -> list[int]:
+    return sorted(int(match[1]) for key in conversation if (match := _SESSION.fullmatch(key)))
+
+
+def _turns(conversation: dict[str, Any]) -> Iterator[Text]:
+    for number in _numbers(conversation):
+        said_at = _time(conversation[f"session_{number}_date_time"])
+        for turn in conversation[f"session_{number}"]:
+            yield Text(frozenset([turn["dia_id"]]), f"session {number}", said_at, _content(turn))
+
+
+def _observed(entry: dict[str, Any], questions: Iterable[Question]) -> Conversation:
+    conversation = entry["conversation"]
+    texts: list[Text] = []
+    for number in _numbers(conversation):
+        said_at = _time(conversation[f"session_{number}_date_time"])
+        by_speaker = entry["observation"].get(f"session_{number}_observation", {})
+        facts = [
+            Text(_evidence([ids] if isinstance(ids, str) else ids), f"session {number}", said_at, content)
+            for observed in by_speaker.values()
+            for content, ids in observed
+        ]
+        texts += sorted((fact for fact in facts if fact.turns), key=lambda fact: min(map(_place, fact.turns)))
+    known = frozenset[str]().union(*(text.turns for text in texts))
+    return Conversation(entry["sample_id"], tuple(texts), tuple(each for each in questions if each.evidence <= known))
+
+
+def _place(turn: str) -> int:
+    """Where in its session a turn stands."""
+    return int(turn.rpartition(":")[2])
 
 
 def _content(turn: dict[str, Any]) -> str:
@@ -137,7 +178,7 @@ def read_sessions(path: Path) -> list[Session]:
 def _sessions(entry: dict[str, Any]) -> Iterator[Session]:
     conversation = entry["conversation"]
     speaker = conversation["speaker_a"]
-    for number in sorted(int(match[1]) for key in conversation if (match := _SESSION.fullmatch(key))):
+    for number in _numbers(conversation):
         said_at = _time(conversation[f"session_{number}_date_time"])
         turns = tuple(
             Spoken(turn["dia_id"], turn["speaker"], turn["text"], said_at) for turn in conversation[f"session_{number}"]

@@ -1,7 +1,8 @@
 """How much of the evidence recall finds: `python -m benchmarks.recall.run`.
 
 Every turn of the LoCoMo development conversations is saved through the door, one matter a conversation, and every
-question of categories 1 to 4 is asked through the product's own recall, as `north_app` under row-level security.
+question of categories 1 to 4 is asked through the product's own recall, as `north_app` under row-level security. So are
+the facts that were observed in them, with `--observed`.
 
 Evidence recall@k of a question is the share of its evidence turns among the first k memories; the figures are means
 over the questions.
@@ -24,7 +25,14 @@ import typer
 
 from benchmarks.figures import machine, milliseconds, percentile
 from benchmarks.recall.ablation import VARIANTS
-from benchmarks.recall.locomo import CATEGORIES, Conversation, Question, read_conversations
+from benchmarks.recall.locomo import (
+    CATEGORIES,
+    Conversation,
+    Question,
+    read_conversations,
+    read_observed,
+    with_lone_texts,
+)
 from benchmarks.temporary import temporary_north
 from north.access.firms import add_user, create_firm
 from north.assembly import make_backend, opened
@@ -72,19 +80,19 @@ class Times:
 
 
 Remembered = Mapping[UUID, frozenset[str]]
-"""Which turns stand behind a memory: more than one where somebody said the same twice."""
+"""Which turns stand behind a memory: several of a fact, or where somebody said the same twice."""
 
 
 async def remember(backend: Backend, caller: Caller, conversation: Conversation, times: Times) -> Remembered:
-    """Save a conversation, one memory a turn, on a matter of its name."""
+    """Save a conversation, one memory a text, on a matter of its name."""
     await create_matter(backend, caller, conversation.name, f"Conversation {conversation.name}")
     remembered: dict[UUID, frozenset[str]] = {}
-    for turn in conversation.turns:
+    for text in conversation.texts:
         began = time.perf_counter()
-        (outcome,) = await save(backend, caller, [turn.draft(conversation.name)])
+        (outcome,) = await save(backend, caller, [text.draft(conversation.name)])
         times.save.append(time.perf_counter() - began)
         assert isinstance(outcome, Saved | AlreadyKnown)
-        remembered[outcome.memory.id] = remembered.get(outcome.memory.id, frozenset()) | {turn.id}
+        remembered[outcome.memory.id] = remembered.get(outcome.memory.id, frozenset()) | text.turns
     return remembered
 
 
@@ -189,6 +197,10 @@ async def measure(backend: Backend, conversations: Sequence[Conversation], with_
 
 def main(
     embedder: Annotated[str, typer.Option(help="`local`, or `none` for words alone.")] = "local",
+    observed: Annotated[
+        bool, typer.Option("--observed", help="The facts observed in them, and not each turn.")
+    ] = False,
+    lone: Annotated[bool, typer.Option("--lone", help="Without a source for half of the texts.")] = False,
     ablate: Annotated[bool, typer.Option("--ablate", help="Leave out each term of the score in turn.")] = False,
     data: Annotated[Path, typer.Option(help="A file of LoCoMo conversations.")] = DATA,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
@@ -197,7 +209,9 @@ def main(
     if not data.exists():
         print(f"Skipped: {data} is not there.", file=sys.stderr)
         return
-    conversations = read_conversations(data)
+    conversations = (read_observed if observed else read_conversations)(data)
+    if lone:
+        conversations = [with_lone_texts(each) for each in conversations]
 
     with temporary_north(embedder) as (settings, place, _):
 

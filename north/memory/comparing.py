@@ -21,7 +21,7 @@ from north.db.connect import Database, Row, Transaction
 from north.db.races import retried
 from north.memory.at_hand import AtHand, Whole, read_whole
 from north.memory.buckets import Bucket, Question
-from north.memory.scoring import Compared, Floats, Ids, Likely, ids_in, most_related, uuid_array, words
+from north.memory.scoring import Compared, Ids, Likely, Said, ids_in, most_related, uuid_array, words
 from north.memory.sifting import FIRST_PASS, FirstPass, SecondPass
 from north.memory.sizes import Sizes
 from north.memory.vector_cache import BucketVectors, Listing, Loaded, VectorCache
@@ -59,14 +59,14 @@ class Look:
 class Seen:
     """A bucket's live memories, as the row of `recall.listed`, and where the question's words stand in it.
 
-    A large one is not `listed`. Of those that are listed, `said` has the BM25 scores. Small buckets are `at_hand`.
+    A large one is not `listed`. `said` tells which of the listed have which words. Small buckets are `at_hand`.
     """
 
     bucket: Bucket
     id: UUID
     listed: Row | None
     postings: Sequence[Row]
-    said: Floats | None = None
+    said: Said | None = None
     at_hand: AtHand | None = None
 
     @property
@@ -209,7 +209,7 @@ def _parameters(seen: Seen, question: Question) -> dict[str, Any]:
 def _ranked(seen: Seen, question: Question, compared: Compared) -> Likely:
     assert seen.listed is not None and seen.said is not None
     known = compared.listed
-    said = words(compared.ids, seen.listed, seen.postings) if known is None else seen.said[known]
+    said = words(compared.ids, seen.listed, seen.postings) if known is None else seen.said.among(known)
     return most_related(compared, said, question.weights, question.limit)
 
 

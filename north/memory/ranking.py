@@ -3,12 +3,14 @@
 The score is their weighted sum. `north.memory.scoring` makes its first three terms out of columns of ids and numbers,
 and the last two are added from the rows of those that can still be among the best (`recall.best`, `recall.whole`):
 
-- words: BM25, divided by the bucket's highest, in [0, 1];
-- meaning: cosine, min-max normalised over the bucket, in [0, 1]; both at equal weight, since weighted fusion found
-  more than either alone and than reciprocal-rank fusion;
-- neighbours: the best weighted sum of those two among the two memories captured before this one and the two after it
-  from the same source (a thread, a source's label, or what one lawyer saved in one sitting), since an answer often
-  stands beside the sentence that shares the question's words;
+- words: BM25, divided by the bucket's highest;
+- meaning: cosine, min-max normalised over the bucket; both at equal weight, since weighted fusion found more than
+  either alone and than reciprocal-rank fusion;
+- neighbours: what those two gain by the two memories captured before this one and the two after it from the same
+  source (a thread, a source's label, or what one lawyer saved in one sitting), since an answer often stands beside the
+  sentence that shares the question's words. Each word of the question counts at least half of what it counts for one of
+  them: a memory borrows the words that it lacks. Of the best meaning among them, half of what is above the middle is
+  added. So a memory never loses by its neighbours, and never gains by having some that are as unrelated as most;
 - recency: 1 for a new memory, half of it for every 90 days: a later statement usually corrects an earlier one;
 - type: 1 for standing instructions and preferences, which apply to most questions; facts apply only to some.
 
@@ -25,11 +27,11 @@ from north.model import MemoryType
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each term of the score weighs."""
+    """What each term of the score weighs; `neighbours` is the share of theirs that a memory borrows."""
 
     words: float = 0.5
     meaning: float = 0.5
-    neighbours: float = 0.4
+    neighbours: float = 0.5
     recency: float = 0.02
     type: float = 0.01
 

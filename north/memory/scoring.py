@@ -18,6 +18,7 @@ from north.memory.ranking import Weights
 Row = Mapping[str, Any]
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
+Bools = npt.NDArray[np.bool_]
 Ids = npt.NDArray[Any]
 ID = np.dtype([("high", ">u8"), ("low", ">u8")])
 COUNTS = np.dtype([("frequency", ">i4"), ("length", ">i4")])
@@ -27,6 +28,8 @@ ROOM = 8
 SATURATION, LENGTH_SHARE = 0.9, 0.4
 """BM25's k1 and b: they suit short texts."""
 NEIGHBOURS_EACH_WAY = 2
+MIDDLE = 0.5
+"""The meaning of what is neither near nor far. Only what is above it is lent: to have neighbours is no merit."""
 MORE = 50
 """How many more than asked for are looked at once recency and type are added, at most."""
 
@@ -66,18 +69,58 @@ class Likely:
         }
 
 
-def most_related(compared: Compared, said: Floats, weights: Weights, limit: int) -> Likely:
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Which of a question's words some memories have, and what each adds to their BM25 scores.
+
+    Args:
+        words: how many the question has.
+        memories: how many they are.
+        word: which word each part of a score is of.
+        at: the place of the memory that it is of.
+        parts: how much it is.
+    """
+
+    words: int
+    memories: int
+    word: Places
+    at: Places
+    parts: Floats
+
+    def scores(self) -> Floats:
+        """Each memory's BM25 score."""
+        return np.bincount(self.at, self.parts, self.memories).astype(np.float64)
+
+    def among(self, places: Places) -> Said:
+        """The same of those that stand at these places, in this order."""
+        new = np.full(self.memories, -1)
+        new[places] = np.arange(len(places))
+        at = new[self.at]
+        kept = at >= 0
+        return Said(self.words, len(places), self.word[kept], at[kept], self.parts[kept])
+
+    def table(self) -> Floats:
+        """The parts in a row for each word and a column for each memory."""
+        table = np.zeros((self.words, self.memories))
+        table[self.word, self.at] = self.parts
+        return table
+
+
+def most_related(compared: Compared, said: Said, weights: Weights, limit: int) -> Likely:
     """The memories of a bucket that are most related to a question, somewhat more than `limit`.
 
     Args:
         compared: all of them.
-        said: the BM25 score of each.
+        said: the words that they have.
         weights: what each term of the score weighs.
         limit: how many are asked for.
     """
-    fits = weights.words * shares(said) + weights.meaning * spread(compared.cosines, compared.cosines)
-    scores = fits + weights.neighbours * _lent(compared.sources, fits)
-    return likely(compared.ids, scores, compared.cosines, weights, limit)
+    sources, cosines = compared.sources, compared.cosines
+    together = [sources[distance:] == sources[:-distance] for distance in range(1, NEIGHBOURS_EACH_WAY + 1)]
+    words = _with_words_of_neighbours(said, together, weights.neighbours) / highest(said)
+    meaning = spread(cosines, cosines)
+    meaning += weights.neighbours * _best_of_neighbours(meaning - MIDDLE, together)
+    return likely(compared.ids, weights.words * words + weights.meaning * meaning, cosines, weights, limit)
 
 
 def likely(ids: Ids, scores: Floats, cosines: Floats, weights: Weights, limit: int) -> Likely:
@@ -108,8 +151,8 @@ def float_array(numbers: Floats) -> str:
     return "{" + ",".join(map(repr, numbers.tolist())).replace("nan", "null") + "}"
 
 
-def words(ids: Ids, bucket: Row, postings: Sequence[Row]) -> Floats:
-    """Each memory's BM25 score.
+def words(ids: Ids, bucket: Row, postings: Sequence[Row]) -> Said:
+    """Which words of a question memories have, and what each of them adds to their BM25 scores.
 
     Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009), with the idf that cannot be negative
     (Lucene's).
@@ -120,8 +163,6 @@ def words(ids: Ids, bucket: Row, postings: Sequence[Row]) -> Floats:
         postings: for each term of the question how many memories have it (`df`), and of those that matter here their
             `ids` and `counts`.
     """
-    if not len(ids):
-        return np.zeros(0)
     holders, counts = (
         np.frombuffer(b"".join(posting[column] or b"" for posting in postings), kind)
         for column, kind in (("ids", ID), ("counts", COUNTS))
@@ -131,10 +172,11 @@ def words(ids: Ids, bucket: Row, postings: Sequence[Row]) -> Floats:
     frequency = counts["frequency"].astype(np.float64)
     slowed = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * counts["length"] / bucket["mean"])
     each = [len(posting["ids"] or b"") // ID.itemsize for posting in postings]
-    gained = np.repeat(idf, each) * frequency * (SATURATION + 1) / (frequency + slowed)
+    parts = np.repeat(idf, each) * frequency * (SATURATION + 1) / (frequency + slowed)
     at = places(ids, holders)
     known = at >= 0
-    return np.bincount(at[known], gained[known], len(ids)).astype(np.float64)
+    word = np.repeat(np.arange(len(postings)), each)
+    return Said(len(postings), len(ids), word[known], at[known], parts[known])
 
 
 def places(ids: Ids, wanted: Ids) -> Places:
@@ -156,26 +198,47 @@ def places(ids: Ids, wanted: Ids) -> Places:
     return at
 
 
-def shares(scores: Floats) -> Floats:
-    """Scores as shares of the highest."""
-    return scores / (scores.max(initial=0) or 1.0)
+def highest(said: Said) -> float:
+    """The bucket's highest BM25 score, by which all are divided; 1 where nobody has any of the words."""
+    return float(said.scores().max(initial=0)) or 1.0
 
 
 def spread(values: Floats, seen: Floats) -> Floats:
     """Values spread over the range of what was `seen`, which becomes [0, 1]; the unknown is neither near nor far."""
     known = seen[~np.isnan(seen)]
     width = np.ptp(known) if len(known) else 0.0
-    return np.nan_to_num((values - known.min()) / width, nan=0.5) if width else np.full(len(values), 0.5)
+    return np.nan_to_num((values - known.min()) / width, nan=MIDDLE) if width else np.full(len(values), MIDDLE)
 
 
-def _lent(sources: Ids, fits: Floats) -> Floats:
-    """The best of what a memory's neighbours from its own source have; the rows are in the order of source and id."""
-    lent = np.zeros(len(fits))
-    for distance in range(1, NEIGHBOURS_EACH_WAY + 1):
-        together = sources[distance:] == sources[:-distance]
-        np.maximum(lent[distance:], np.where(together, fits[:-distance], 0), out=lent[distance:])
-        np.maximum(lent[:-distance], np.where(together, fits[distance:], 0), out=lent[:-distance])
-    return lent
+def _with_words_of_neighbours(said: Said, together: Sequence[Bools], share: float) -> Floats:
+    """Each memory's BM25 score, where a word counts at least this share of what it counts for a neighbour.
+
+    Args:
+        said: the words that each has; the memories are in the order of source and id.
+        together: for 1, 2, ... places apart, whether a memory and the one so many places after it are of one source.
+        share: of 1.
+    """
+    table = np.zeros(said.words * said.memories)
+    own = said.word * said.memories + said.at
+    table[own] = said.parts
+    borrowed = share * said.parts
+    for distance, same in enumerate(together, 1):
+        none = np.zeros(distance, np.bool_)
+        for step, lends in ((distance, np.append(same, none)), (-distance, np.append(none, same))):
+            lenders = lends[said.at]
+            beside = own[lenders] + step
+            table[beside] = np.maximum(table[beside], borrowed[lenders])
+    scores: Floats = table.reshape(said.words, said.memories).sum(axis=0)
+    return scores
+
+
+def _best_of_neighbours(values: Floats, together: Sequence[Bools]) -> Floats:
+    """The highest value among each memory's neighbours, at least 0; `together` as above."""
+    best = np.zeros(len(values))
+    for distance, same in enumerate(together, 1):
+        np.maximum(best[distance:], np.where(same, values[:-distance], 0), out=best[distance:])
+        np.maximum(best[:-distance], np.where(same, values[distance:], 0), out=best[:-distance])
+    return best
 
 
 def first(scores: Floats, count: int, ids: Ids) -> Places:

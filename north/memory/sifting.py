@@ -17,16 +17,19 @@ from north.db.connect import Transaction
 from north.memory.ranking import Weights
 from north.memory.scoring import (
     ID,
+    MIDDLE,
     Compared,
     Floats,
     Ids,
     Likely,
+    Places,
     Row,
+    Said,
     first,
     floats_in,
+    highest,
     ids_in,
     likely,
-    shares,
     spread,
     uuid_array,
     words,
@@ -61,9 +64,10 @@ class FirstPass:
         nearness = np.full(len(ids), -(self.sketched["near"] or 0.0))
         nearness[sketched] = -found["distance"][at[sketched]]
         said = words(ids, self.sketched, self.postings)
-        related = self.weights.words * shares(said) + self.weights.meaning * spread(nearness, nearness)
+        worded = said.scores() / highest(said)
+        related = self.weights.words * worded + self.weights.meaning * spread(nearness, nearness)
         chosen = np.zeros(len(ids), bool)
-        for scores, count in ((related, RELATED), (nearness, NEAR), (said, WORDED), (-nearness, FAR)):
+        for scores, count in ((related, RELATED), (nearness, NEAR), (worded, WORDED), (-nearness, FAR)):
             chosen[np.argsort(-scores) if count >= len(ids) else np.argpartition(-scores, count)[:count]] = True
         return ids[chosen]
 
@@ -89,27 +93,27 @@ class SecondPass:
         compared = Compared.of(found)
         ids, sources, cosines = compared.ids, compared.sources, compared.cosines
         said = await self._said(ids)
-        fits = weights.words * shares(said) + weights.meaning * spread(cosines, cosines)
+        most = highest(said)
+        fits = weights.words * said.scores() / most + weights.meaning * spread(cosines, cosines)
         best = first(fits, limit + LENDING, ids)
         (beside,) = await self._rows("recall.beside", ids=uuid_array(ids[best]), sources=uuid_array(sources[best]))
-        neighbours, of_neighbours = ids_in(beside["ids"]), floats_in(beside["cosines"])
-        _, at, back = np.unique(neighbours["low"], return_index=True, return_inverse=True)
-        said_beside = (await self._said(neighbours[at]))[back] / (said.max(initial=0) or 1.0)
-        lending = weights.words * said_beside + weights.meaning * spread(of_neighbours, cosines)
         borrower = np.frombuffer(beside["places"] or b"", ">i4") - 1
-        lent = np.zeros(len(best))
-        np.maximum.at(lent, borrower, lending)
-        scores = fits[best] + weights.neighbours * lent, lending + weights.neighbours * fits[best][borrower]
-        return _each_once(
-            np.concatenate((ids[best], neighbours)),
-            np.concatenate(scores),
-            np.concatenate((cosines[best], of_neighbours)),
-            weights,
-            limit,
-        )
+        both = np.concatenate((ids[best], ids_in(beside["ids"])))
+        cosines_of_both = np.concatenate((cosines[best], floats_in(beside["cosines"])))
+        parts = await self._parts(both)
+        words = np.maximum(parts, weights.neighbours * _lent(parts, borrower)).sum(axis=0) / most
+        meaning = spread(cosines_of_both, cosines)
+        meaning += weights.neighbours * _lent(meaning - MIDDLE, borrower)
+        scores = weights.words * words + weights.meaning * meaning
+        return _each_once(both, scores, cosines_of_both, weights, limit)
 
-    async def _said(self, ids: Ids) -> Floats:
-        """The BM25 scores of some memories, with the terms that were too common for the first pass."""
+    async def _parts(self, ids: Ids) -> Floats:
+        """What each word adds to the BM25 score of each, some of whom may be named several times."""
+        _, at, each = np.unique(ids["low"], return_index=True, return_inverse=True)
+        return (await self._said(ids[at])).table()[:, each]
+
+    async def _said(self, ids: Ids) -> Said:
+        """The words that some memories have, with the terms that were too common for the first pass."""
         sketched, postings = self.first.sketched, self.first.postings
         common = [posting for posting in postings if posting["ids"] is None]
         if common:
@@ -122,6 +126,19 @@ class SecondPass:
 
     async def _rows(self, name: str, **parameters: Any) -> Sequence[Row]:
         return await (await self.transaction.send_for_bytes(name, **{**self.parameters, **parameters})).fetchall()
+
+
+def _lent(values: Floats, borrower: Places) -> Floats:
+    """The highest that any neighbour has, at least 0, of each memory.
+
+    Args:
+        values: of those whose neighbours are known, and after them of these, who know of one: whose neighbour they are.
+        borrower: the place of that one, for each of these.
+    """
+    count = values.shape[-1] - len(borrower)
+    best = np.zeros((count, *values.shape[:-1]))
+    np.maximum.at(best, borrower, values[..., count:].T)
+    return np.concatenate((best.T, np.maximum(values[..., borrower], 0)), axis=-1)
 
 
 def _each_once(ids: Ids, scores: Floats, cosines: Floats, weights: Weights, limit: int) -> Likely:

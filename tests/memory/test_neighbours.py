@@ -40,6 +40,18 @@ async def order(backend: Backend, caller: Caller, firm: FirmOfTest) -> list[str]
     return [hit.memory.content for hit in found.matter]
 
 
+async def scored(backend: Backend, firm: FirmOfTest) -> dict[str, float]:
+    found = await recall(backend, firm.a, ASKED, firm.matter.number)
+    return {hit.memory.content: hit.score for hit in found.matter}
+
+
+async def together(backend: Backend, firm: FirmOfTest, *contents: str) -> None:
+    """Save what was said in a conversation of its own."""
+    thread = await create_thread(backend, firm.a, None)
+    for content in contents:
+        await save(backend, replace(firm.a, thread_id=thread.id), [noted(content, firm)])
+
+
 def at(moment: datetime) -> UUID:
     return uuid_utils.compat.uuid7(nanoseconds=int(moment.timestamp()) * 1_000_000_000)
 
@@ -48,10 +60,7 @@ class TestNeighbours:
     async def test_what_was_captured_in_the_same_conversation_comes_with_the_answer(
         self, by_words: Backend, firm: FirmOfTest
     ) -> None:
-        thread = await create_thread(by_words, firm.a, None)
-        talking = replace(firm.a, thread_id=thread.id)
-        for content in (NAMED, BESIDE):
-            await save(by_words, talking, [noted(content, firm)])
+        await together(by_words, firm, NAMED, BESIDE)
         await save(by_words, firm.a, [noted(APART, firm)])
         assert await order(by_words, firm.a, firm) == [NAMED, BESIDE, APART]
 
@@ -72,3 +81,21 @@ class TestNeighbours:
         for caller, content in ((firm.a, NAMED), (firm.a, BESIDE), (firm.b, APART)):
             await save(by_words, caller, [noted(content, firm)])
         assert await order(by_words, firm.a, firm) == [NAMED, BESIDE, APART]
+
+    async def test_a_memory_borrows_the_words_that_it_lacks_and_no_others(
+        self, by_words: Backend, firm: FirmOfTest
+    ) -> None:
+        completed, repeated, alone = "Dr Hale is an expert.", "Dr Cole is an expert.", "Dr Reed is an expert."
+        await together(by_words, firm, completed, "She has written on tides.")
+        await together(by_words, firm, repeated, "An expert was heard.")
+        await together(by_words, firm, alone)
+        scores = await scored(by_words, firm)
+        assert scores[completed] > scores[repeated] + 0.1
+        assert scores[repeated] == pytest.approx(scores[alone], abs=1e-6)
+
+    async def test_to_have_neighbours_is_no_merit(self, by_words: Backend, firm: FirmOfTest) -> None:
+        await together(by_words, firm, NAMED)
+        await together(by_words, firm, APART, "Lunch is at noon.", "The printer is upstairs.")
+        await together(by_words, firm, "The library is downstairs.")
+        scores = await scored(by_words, firm)
+        assert scores[APART] == pytest.approx(scores["The library is downstairs."], abs=1e-6)

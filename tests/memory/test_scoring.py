@@ -110,17 +110,17 @@ def by_definition(memories: Mapping[UUID, Known], question: Question) -> dict[UU
     held = dict(zip(memories, map(terms, TEXTS), strict=True))
     mean = sum(map(len, held.values())) / len(held)
 
-    def bm25(own: list[str]) -> float:
-        total = 0.0
+    def parts(own: list[str]) -> list[float]:
+        found = []
         for term in question.terms:
             df = sum(term in other for other in held.values())
             idf = math.log(1 + (len(held) - df + 0.5) / (df + 0.5))
             tf = own.count(term)
-            total += idf * tf * 1.9 / (tf + 0.9 * (0.6 + 0.4 * len(own) / mean))
-        return total
+            found.append(idf * tf * 1.9 / (tf + 0.9 * (0.6 + 0.4 * len(own) / mean)))
+        return found
 
-    said = {key: bm25(own) for key, own in held.items()}
-    most = max(said.values()) or 1.0
+    said = {key: parts(own) for key, own in held.items()}
+    most = max(map(sum, said.values())) or 1.0
     cosines = {key: cosine_of(memory, question) for key, memory in memories.items()}
     seen = [cosine for cosine in cosines.values() if cosine is not None]
     low, width = (min(seen), max(seen) - min(seen)) if seen else (0.0, 0.0)
@@ -129,13 +129,18 @@ def by_definition(memories: Mapping[UUID, Known], question: Question) -> dict[UU
         return 0.5 if cosine is None or not width else (cosine - low) / width
 
     weights = question.weights
-    fit = {key: weights.words * said[key] / most + weights.meaning * meaning(cosines[key]) for key in memories}
+    near = {key: meaning(cosines[key]) for key in memories}
     scores = {}
     for key, memory in memories.items():
         together = sorted(other for other in memories if memories[other].source == memory.source)
         at = together.index(key)
-        near = [*together[max(0, at - 2) : at], *together[at + 1 : at + 3]]
-        scores[key] = fit[key] + weights.neighbours * max((fit[other] for other in near), default=0.0)
+        beside = [*together[max(0, at - 2) : at], *together[at + 1 : at + 3]]
+        words = sum(
+            max([own, *(weights.neighbours * said[other][word] for other in beside)])
+            for word, own in enumerate(said[key])
+        )
+        lent = weights.neighbours * max([0.0, *(near[other] - 0.5 for other in beside)])
+        scores[key] = weights.words * words / most + weights.meaning * (near[key] + lent)
     return scores
 
 
