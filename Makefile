@@ -55,7 +55,7 @@ prove-mutants: $(INSTALLED) ## Break each wall in turn, and print which test see
 	@$(BIN)/python -m tests.isolation.prove_mutants $(ARGS)
 
 prove-pooler: $(INSTALLED) ## Ten thousand transactions of two firms behind PgBouncer, on one server connection.
-	@$(BIN)/python scripts/install_pgbouncer.py
+	@$(BIN)/python scripts/system_programs.py pgbouncer
 	@NORTH_POOLER_TRANSACTIONS=10000 $(BIN)/pytest -s tests/isolation/test_pooler.py $(ARGS)
 
 prove-standby: $(INSTALLED) ## Recall from a hot standby, under the same roles.
@@ -65,6 +65,7 @@ prove-restore: $(INSTALLED) ## Dump, restore on a server that never saw North, a
 	@$(BIN)/python -m tests.isolation.prove_restore
 
 prove-faults: $(INSTALLED) ## Kill, cut, fill and restart everything a hundred times under load; half an hour.
+	@$(BIN)/python scripts/system_programs.py faketime || echo "Clocks an hour apart are left out."
 	@$(BIN)/python -m tests.faults.prove $(ARGS)
 
 BENCHMARKS := recall latency throughput peers footprint mcp offline mining pages sweep imports

@@ -12,16 +12,6 @@ from tests.faults.load import Load, compare
 from tests.faults.provider import model_provider
 from tests.faults.proxy import balancer
 
-FAKETIME = (
-    Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"),
-    Path("/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1"),
-)
-
-
-def faketime() -> Path | None:
-    """The library that gives a process another time (Debian's `faketime`), where it is installed."""
-    return next((path for path in FAKETIME if path.exists()), None)
-
 
 async def work_apart(postgres: Postgres, folder: Path, library: Path, seconds: float) -> tuple[list[str], int]:
     """Work for so many seconds; what is wrong then, and how many texts were acknowledged."""

@@ -19,7 +19,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.faults.apart import faketime, work_apart
+from scripts.system_programs import faketime
+from tests.faults.apart import work_apart
 from tests.faults.harness import Postgres, postgres_in
 from tests.faults.imports import kill_in_mid_import
 from tests.faults.kills import VICTIMS, kill_again_and_again

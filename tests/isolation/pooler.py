@@ -19,7 +19,7 @@ from psycopg.conninfo import conninfo_to_dict
 from north.db.embedded import EmbeddedServer, read_credentials
 from north.db.embedded_account import account_for, running_as
 from north.db.embedded_folder import Folder
-from scripts.install_pgbouncer import pgbouncer
+from scripts.system_programs import pgbouncer
 from tests.commands import free_port
 from tests.conftest import TestDatabase
 
@@ -57,7 +57,7 @@ def pooled(server: EmbeddedServer, database: TestDatabase, size: int = 1) -> Ite
                 os.chown(path, account.uid, account.gid)
         # Inside the socket's folder, which may lie where the account cannot walk to.
         arguments: dict[str, Any] = running_as(account) | {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        command = [program, "-q", str(folder / "pgbouncer.ini")]
+        command = [str(program), "-q", str(folder / "pgbouncer.ini")]
         with subprocess.Popen(command, cwd=server.socket_dir, **arguments) as process:
             try:
                 through = replace(

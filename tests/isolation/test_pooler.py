@@ -23,12 +23,12 @@ from north.db.embedded import EmbeddedServer
 from north.errors import NotSignedIn
 from north.model import Caller, Key, Origin
 from north.settings import Settings
-from scripts.install_pgbouncer import pgbouncer
+from scripts.system_programs import pgbouncer
 from tests.conftest import TestDatabase, make_firm, open_pool
 from tests.isolation.pooler import pooled
 from tests.isolation.rows import OWNED_TABLES, TABLES, Owner, World, filled, owner_column
 
-pytestmark = pytest.mark.skipif(pgbouncer() is None, reason="needs PgBouncer: scripts/install_pgbouncer.py")
+pytestmark = pytest.mark.skipif(pgbouncer() is None, reason="needs PgBouncer: scripts/system_programs.py pgbouncer")
 
 TRANSACTIONS = int(os.environ.get("NORTH_POOLER_TRANSACTIONS", "600"))
 """In all; `make prove-pooler` sets 10,000."""
