@@ -117,10 +117,10 @@ def most_related(compared: Compared, said: Said, weights: Weights, limit: int) -
     """
     sources, cosines = compared.sources, compared.cosines
     together = [sources[distance:] == sources[:-distance] for distance in range(1, NEIGHBOURS_EACH_WAY + 1)]
-    words = _with_words_of_neighbours(said, together, weights.neighbours) / highest(said)
+    worded = _with_words_of_neighbours(said, together, weights.neighbours) / highest(said.scores())
     meaning = spread(cosines, cosines)
     meaning += weights.neighbours * _best_of_neighbours(meaning - MIDDLE, together)
-    return likely(compared.ids, weights.words * words + weights.meaning * meaning, cosines, weights, limit)
+    return likely(compared.ids, weights.words * worded + weights.meaning * meaning, cosines, weights, limit)
 
 
 def likely(ids: Ids, scores: Floats, cosines: Floats, weights: Weights, limit: int) -> Likely:
@@ -198,9 +198,9 @@ def places(ids: Ids, wanted: Ids) -> Places:
     return at
 
 
-def highest(said: Said) -> float:
-    """The bucket's highest BM25 score, by which all are divided; 1 where nobody has any of the words."""
-    return float(said.scores().max(initial=0)) or 1.0
+def highest(scores: Floats) -> float:
+    """The highest BM25 score, of which all are shares; 1 where nobody has any of the words."""
+    return float(scores.max(initial=0)) or 1.0
 
 
 def spread(values: Floats, seen: Floats) -> Floats:

@@ -63,11 +63,10 @@ class FirstPass:
         ids, sketched = everyone[at], at < len(found)
         nearness = np.full(len(ids), -(self.sketched["near"] or 0.0))
         nearness[sketched] = -found["distance"][at[sketched]]
-        said = words(ids, self.sketched, self.postings)
-        worded = said.scores() / highest(said)
-        related = self.weights.words * worded + self.weights.meaning * spread(nearness, nearness)
+        said = words(ids, self.sketched, self.postings).scores()
+        related = self.weights.words * said / highest(said) + self.weights.meaning * spread(nearness, nearness)
         chosen = np.zeros(len(ids), bool)
-        for scores, count in ((related, RELATED), (nearness, NEAR), (worded, WORDED), (-nearness, FAR)):
+        for scores, count in ((related, RELATED), (nearness, NEAR), (said, WORDED), (-nearness, FAR)):
             chosen[np.argsort(-scores) if count >= len(ids) else np.argpartition(-scores, count)[:count]] = True
         return ids[chosen]
 
@@ -92,19 +91,18 @@ class SecondPass:
         (found,) = await self._rows("recall.cosines", ids=uuid_array(self.first.chosen()))
         compared = Compared.of(found)
         ids, sources, cosines = compared.ids, compared.sources, compared.cosines
-        said = await self._said(ids)
-        most = highest(said)
-        fits = weights.words * said.scores() / most + weights.meaning * spread(cosines, cosines)
+        said = (await self._said(ids)).scores()
+        fits = weights.words * said / highest(said) + weights.meaning * spread(cosines, cosines)
         best = first(fits, limit + LENDING, ids)
         (beside,) = await self._rows("recall.beside", ids=uuid_array(ids[best]), sources=uuid_array(sources[best]))
         borrower = np.frombuffer(beside["places"] or b"", ">i4") - 1
         both = np.concatenate((ids[best], ids_in(beside["ids"])))
         cosines_of_both = np.concatenate((cosines[best], floats_in(beside["cosines"])))
         parts = await self._parts(both)
-        words = np.maximum(parts, weights.neighbours * _lent(parts, borrower)).sum(axis=0) / most
+        worded = np.maximum(parts, weights.neighbours * _lent(parts, borrower)).sum(axis=0) / highest(said)
         meaning = spread(cosines_of_both, cosines)
         meaning += weights.neighbours * _lent(meaning - MIDDLE, borrower)
-        scores = weights.words * words + weights.meaning * meaning
+        scores = weights.words * worded + weights.meaning * meaning
         return _each_once(both, scores, cosines_of_both, weights, limit)
 
     async def _parts(self, ids: Ids) -> Floats:
