@@ -23,6 +23,7 @@ from north.assembly import Place, make_backend, opened
 from north.db.connect import Database
 from north.db.embedded import EmbeddedServer, embedded, read_credentials, server_url
 from north.db.migrate import ensure_database, migrate
+from north.memory import similar
 from north.memory.backend import Backend
 from north.memory.matters import create_matter
 from north.model import Caller, Matter, Origin, User
@@ -39,6 +40,14 @@ _counter = itertools.count(1)
 # No deadlines: how long an example takes says more about the machine than about the code.
 hypothesis.settings.register_profile("north", deadline=None)
 hypothesis.settings.load_profile("north")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _hints_are_waited_for() -> Iterator[None]:
+    """Where the machine stalls for seconds, a save does without hints: here they are what is tested."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(similar, "SECONDS", 60.0)
+        yield
 
 
 def shared_data(relative: str) -> Path:
