@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from north.connectors.embeddings import Vector
+from north.memory.dates import dates_in
 from north.memory.matters import id_in
 from north.memory.ranking import RECENCY_HALF_LIFE_DAYS, STANDING_TYPES, Weights
 from north.memory.terms import query_terms
@@ -16,13 +18,17 @@ from north.model import Caller
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, as the scoring reads it; without terms and vector, recency and type alone decide."""
+    """What is asked, as the scoring reads it; without terms and vector, recency and type alone decide.
+
+    Which times it names, `dates` has (`north.memory.dates`).
+    """
 
     terms: Sequence[str]
     model: str
     weights: Weights
     limit: int
     vector: Vector | None = None
+    dates: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def blank(self) -> bool:
@@ -34,6 +40,8 @@ class Question:
         return {
             **asdict(self.weights),
             "terms": self.terms,
+            "dated": list(self.dates),
+            "times": list(self.dates.values()),
             "vector": self.vector,
             "model": self.model,
             "half_life": RECENCY_HALF_LIFE_DAYS,
@@ -44,7 +52,8 @@ class Question:
 
 def make_question(query: str, model: str, weights: Weights, limit: int) -> Question:
     """The question that a query is, without its vector."""
-    return Question(query_terms(query), model, weights, limit)
+    dates = dates_in(query, datetime.now(UTC).date()) if weights.dates else {}
+    return Question(query_terms(query), model, weights, limit, dates=dates)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 from uuid import UUID
@@ -21,6 +21,7 @@ from north.db.connect import Database, Row, Transaction
 from north.db.races import retried
 from north.memory.at_hand import AtHand, Whole, read_whole
 from north.memory.buckets import Bucket, Question
+from north.memory.dates import with_dated
 from north.memory.scoring import Compared, Ids, Likely, Said, ids_in, most_related, uuid_array, words
 from north.memory.sifting import FIRST_PASS, FirstPass, SecondPass
 from north.memory.sizes import Sizes
@@ -38,18 +39,25 @@ class Look:
     buckets: Sequence[Bucket]
     listed: AsyncCursor[Row]
     postings: AsyncCursor[Row]
+    dated: AsyncCursor[Row] | None
     whole: Whole | None
 
     async def seen(self, matter_id: UUID | None, sizes: Sizes) -> list[Seen]:
         """What was seen, of the lawyer's own bucket and of this matter's; their sizes are remembered."""
         listed = {row["bucket"]: row for row in await self.listed.fetchall()}
-        postings: defaultdict[UUID, list[Row]] = defaultdict(list)
-        for row in await self.postings.fetchall():
-            postings[row["bucket"]].append(row)
+        postings = await _by_bucket(self.postings)
+        dated = await _by_bucket(self.dated)
         at_hand = self.whole.at_hand() if self.whole else None
         ids = [bucket.owner_id if bucket.matter is None else matter_id for bucket in self.buckets]
         return [
-            _seen(bucket, bucket_id, listed.get(bucket_id), postings[bucket_id], at_hand, sizes)
+            _seen(
+                bucket,
+                bucket_id,
+                listed.get(bucket_id),
+                with_dated(postings[bucket_id], dated[bucket_id]),
+                at_hand,
+                sizes,
+            )
             for bucket, bucket_id in zip(self.buckets, ids, strict=True)
             if bucket_id is not None
         ]
@@ -85,6 +93,13 @@ class Seen:
         return {"owner_id": self.bucket.owner_id, "bucket": self.id}
 
 
+async def _by_bucket(rows: AsyncCursor[Row] | None) -> Mapping[UUID, Sequence[Row]]:
+    buckets: defaultdict[UUID, list[Row]] = defaultdict(list)
+    for row in await rows.fetchall() if rows else ():
+        buckets[row["bucket"]].append(row)
+    return buckets
+
+
 def _seen(
     bucket: Bucket, bucket_id: UUID, row: Row | None, postings: Sequence[Row], at_hand: AtHand | None, sizes: Sizes
 ) -> Seen:
@@ -109,6 +124,7 @@ async def look(transaction: Transaction, sizes: Sizes, buckets: Sequence[Bucket]
         buckets,
         await transaction.send_for_bytes("recall.listed", **parameters),
         await transaction.send_for_bytes("recall.postings", **parameters),
+        await transaction.send_for_bytes("recall.dated", **parameters) if question.dates else None,
         await read_whole(transaction, **parameters) if sizes.small(buckets) else None,
     )
 

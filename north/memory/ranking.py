@@ -3,7 +3,8 @@
 The score is their weighted sum. `north.memory.scoring` makes its first three terms out of columns of ids and numbers,
 and the last two are added from the rows of those that can still be among the best (`recall.best`, `recall.whole`):
 
-- words: BM25, divided by the bucket's highest;
+- words: BM25, divided by the bucket's highest; a date that the question names is a word that every memory has which was
+  captured then (`north.memory.dates`);
 - meaning: cosine, min-max normalised over the bucket; both at equal weight, since weighted fusion found more than
   either alone and than reciprocal-rank fusion;
 - neighbours: what those two gain by the two memories captured before this one and the two after it from the same
@@ -27,13 +28,17 @@ from north.model import MemoryType
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each term of the score weighs; `neighbours` is the share of theirs that a memory borrows."""
+    """What each term of the score weighs.
+
+    `neighbours` is the share of theirs that a memory borrows, and `dates` is whether they count as words.
+    """
 
     words: float = 0.5
     meaning: float = 0.5
     neighbours: float = 0.5
     recency: float = 0.02
     type: float = 0.01
+    dates: bool = True
 
 
 WEIGHTS = Weights()

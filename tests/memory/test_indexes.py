@@ -19,6 +19,7 @@ READERS = {
     "memory.page": "memory_listed",
     "memory.found": "memory_listed",
     "recall.listed": "memory_sketch",
+    "recall.dated": "memory_sketch",
     "recall.vectors": None,
     "recall.compared": None,
     "recall.beside": None,
@@ -38,7 +39,10 @@ def test_an_index_is_closed_to_statements_that_do_not_name_its_condition(databas
     assert found is not None and f"({CONDITIONS[index]})" in found[0]
 
 
-KEPT = (*(f"recall.{name}" for name in ("listed", "postings", "whole", "uses_of_whole", "best")), "memory.live_twins")
+KEPT = (
+    *(f"recall.{name}" for name in ("listed", "postings", "dated", "whole", "uses_of_whole", "best")),
+    "memory.live_twins",
+)
 
 
 def test_a_kept_plan_reads_no_table_whole_however_cheap_that_looks(firm: FirmOfTest, database: TestDatabase) -> None:

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import numpy as np
@@ -56,6 +57,17 @@ class Known:
     source: str
     model: str | None
     numbers: tuple[int, int]
+    months: int
+    """How many months ago it was captured, each of thirty days."""
+
+
+NOW = datetime.now(UTC)
+MONTH = timedelta(days=30)
+
+
+def times(months: set[int]) -> str:
+    """These months, as Postgres reads them."""
+    return f"{{{','.join(f'[{NOW - MONTH * ago - MONTH / 2},{NOW - MONTH * ago + MONTH / 2})' for ago in months)}}}"
 
 
 def vector_of(numbers: tuple[int, int], length: int) -> Vector:
@@ -63,7 +75,8 @@ def vector_of(numbers: tuple[int, int], length: int) -> Vector:
 
 
 numbers = st.tuples(st.integers(-2, 2), st.integers(1, 2))
-known = st.builds(Known, st.sampled_from("abc"), st.sampled_from([MODEL, MODEL, MODEL, "other", None]), numbers)
+months = st.integers(0, 3)
+known = st.builds(Known, st.sampled_from("abc"), st.sampled_from([MODEL, MODEL, MODEL, "other", None]), numbers, months)
 questions = st.builds(
     Question,
     terms=st.lists(st.sampled_from([*WORDS, "nowhere"]), min_size=1, unique=True),
@@ -71,6 +84,7 @@ questions = st.builds(
     model=st.just(MODEL),
     weights=st.builds(Weights, *[st.sampled_from([0.0, 0.3, 0.5])] * 3),
     limit=st.sampled_from([1, 3, 12, 200]),
+    dates=st.dictionaries(st.sampled_from([*WORDS, "then"]), st.sets(months, min_size=1).map(times), max_size=2),
 )
 
 
@@ -90,11 +104,13 @@ def learn(database: TestDatabase, ids: Sequence[UUID], memories: Sequence[Known]
             each.source,
             vector_of(each.numbers, length_of(question) if each.model == MODEL else 5) if each.model else None,
             each.model,
+            NOW - MONTH * each.months,
             own,
         )
         for own, each in zip(ids, memories, strict=True)
     ]
-    change = b"update agent_memory_candidate set source_label = %s, embedding = %s, embedding_model = %s where id = %s"
+    change = b"""update agent_memory_candidate
+                set source_label = %s, embedding = %s, embedding_model = %s, created_at = %s where id = %s"""
     with psycopg.connect(database.superuser_url) as connection, connection.cursor() as cursor:
         cursor.executemany(change, rows)
 
@@ -106,20 +122,22 @@ def cosine_of(memory: Known, question: Question) -> float | None:
 
 
 def by_definition(memories: Mapping[UUID, Known], question: Question) -> dict[UUID, float]:
-    """Each memory's score but for recency, as `north.memory.ranking` says it, one memory after the other."""
+    """Each memory's score, as `north.memory.ranking` says it, one memory after the other."""
     held = dict(zip(memories, map(terms, TEXTS), strict=True))
     mean = sum(map(len, held.values())) / len(held)
 
-    def parts(own: list[str]) -> list[float]:
-        found = []
-        for term in question.terms:
-            df = sum(term in other for other in held.values())
-            idf = math.log(1 + (len(held) - df + 0.5) / (df + 0.5))
-            tf = own.count(term)
-            found.append(idf * tf * 1.9 / (tf + 0.9 * (0.6 + 0.4 * len(own) / mean)))
-        return found
+    def count(term: str, key: UUID) -> int:
+        captured_then = times({memories[key].months})[1:-1] in question.dates.get(term, "")
+        return (held[key].count(term) if term in question.terms else 0) or int(captured_then)
 
-    said = {key: parts(own) for key, own in held.items()}
+    def part(term: str, key: UUID) -> float:
+        df = sum(count(term, other) > 0 for other in held)
+        idf = math.log(1 + (len(held) - df + 0.5) / (df + 0.5))
+        tf = count(term, key)
+        return idf * tf * 1.9 / (tf + 0.9 * (0.6 + 0.4 * len(held[key]) / mean))
+
+    asked = sorted({*question.terms, *question.dates})
+    said = {key: [part(term, key) for term in asked] for key in held}
     most = max(map(sum, said.values())) or 1.0
     cosines = {key: cosine_of(memory, question) for key, memory in memories.items()}
     seen = [cosine for cosine in cosines.values() if cosine is not None]
@@ -140,7 +158,8 @@ def by_definition(memories: Mapping[UUID, Known], question: Question) -> dict[UU
             for word, own in enumerate(said[key])
         )
         lent = weights.neighbours * max([0.0, *(near[other] - 0.5 for other in beside)])
-        scores[key] = weights.words * words / most + weights.meaning * (near[key] + lent)
+        recency = weights.recency * 0.5 ** (memory.months * 30 / 90)
+        scores[key] = weights.words * words / most + weights.meaning * (near[key] + lent) + recency
     return scores
 
 
@@ -188,13 +207,12 @@ def _ids_compete_for_places(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def check(rows: Sequence[Row], memories: Mapping[UUID, Known], question: Question) -> None:
     scores = by_definition(memories, question)
-    weights = question.weights
     assert len(rows) == min(question.limit, len(memories))
     assert [row["score"] for row in rows] == sorted((row["score"] for row in rows), reverse=True)
     best = sorted(scores.values(), reverse=True)
     for row, expected in zip(rows, best, strict=False):
-        assert row["score"] - weights.recency == pytest.approx(expected, abs=1e-5), "none that is better is left out"
-        assert row["score"] - weights.recency == pytest.approx(scores[row["id"]], abs=1e-5)
+        assert row["score"] == pytest.approx(expected, abs=1e-5), "none that is better is left out"
+        assert row["score"] == pytest.approx(scores[row["id"]], abs=1e-5)
         cosine = cosine_of(memories[row["id"]], question)
         assert row["cosine"] == (cosine if cosine is None else pytest.approx(cosine, abs=1e-4))
         assert row["content"] == dict(zip(memories, TEXTS, strict=True))[row["id"]]

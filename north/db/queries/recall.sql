@@ -43,6 +43,25 @@ from place cross join lateral (
       and term = asked.term and asked.rare
 ) posting on true;
 
+-- name: dated
+-- For each term of a question that names a time, the live memories of both buckets that were captured then, as in `postings`.
+with place as (
+    select cast(:user_id as uuid) as owner_id, cast(:user_id as uuid) as bucket
+    union all
+    select organization_id, id from matter
+    where organization_id = :organization_id and (number = :matter or id = :matter_id)
+)
+select place.bucket, captured.*
+from place cross join lateral (
+    select term, string_agg(uuid_send(id), '') as ids, string_agg(int4send(1) || int4send(length), '') as counts
+    from agent_memory_candidate
+    join unnest(cast(:dated as text[]), cast(cast(:times as text[]) as tstzmultirange[])) as asked (term, times)
+        on created_at <@ times
+    where organization_id = :organization_id and owner_id = place.owner_id and bucket = place.bucket
+      and status = 'active' and length >= 0
+    group by term
+) captured;
+
 -- name: whole
 -- The live memories of two small buckets as they are shown, each with what recency and type add to its score (`lift`). A
 -- long one comes without its text. Their uses are asked for beside them: to look each up in turn takes longer than all
