@@ -46,7 +46,8 @@ _DATES = [
         rf"{_MONTH}\s+{_DAY}(?:,?\s+{_YEAR})?",
         rf"{_MONTH}(?:,?(?:\s+of)?\s+{_YEAR})?",
         _YEAR,
-        rf"(?:(?P<which>this|last)\s+(?P<unit>week|month|year)|(?P<near>today|yesterday|{'|'.join(_WEEKDAYS)}))\b",
+        r"(?P<which>this|last)\s+(?P<unit>week|month|year)\b",
+        rf"(?:(?:on|since|last|this)\s+(?P<weekday>{'|'.join(_WEEKDAYS)})|(?P<near>today|yesterday))\b",
     )
 ]
 _HINT = re.compile(rf"[12]\d\d\d|{'|'.join(name[:3] for name in _MONTHS)}|day\b|(?:this|last)\s", re.IGNORECASE)
@@ -114,8 +115,11 @@ def _dates(query: str) -> Iterator[re.Match[str]]:
 
 def _named(found: re.Match[str], today: date) -> Iterator[Named]:
     parts = found.groupdict()
+    if "unit" in parts:
+        yield _unit(parts["unit"].lower(), int(parts["which"].lower() == "last"), today)
+        return
     if "near" in parts:
-        yield _near(found, today)
+        yield _near((parts["near"] or parts["weekday"]).lower(), today)
         return
     if parts["year"]:
         yield parts["year"], date(int(parts["year"]), 1, 1), date(int(parts["year"]) + 1, 1, 1)
@@ -144,18 +148,19 @@ def _is_another_word(found: re.Match[str]) -> bool:
     return found["name"].lower() in _ALSO_OTHER_WORDS and not _BEFORE_A_MONTH.search(found.string[: found.start()])
 
 
-def _near(found: re.Match[str], today: date) -> Named:
-    """What is named by how far it is from today."""
-    word = (found["near"] or found["unit"]).lower()
-    back = 1 if found["which"] and found["which"].lower() == "last" else 0
+def _unit(word: str, back: int, today: date) -> Named:
+    """This week, month or year, or the one so many before it."""
     if word == "week":
         monday = today - timedelta(days=today.weekday() + 7 * back)
         return word, monday, monday + timedelta(days=7)
     if word == "month":
         first = (today.replace(day=1) - timedelta(days=back)).replace(day=1)
         return word, first, _next_month(first)
-    if word == "year":
-        return word, date(today.year - back, 1, 1), date(today.year - back + 1, 1, 1)
+    return word, date(today.year - back, 1, 1), date(today.year - back + 1, 1, 1)
+
+
+def _near(word: str, today: date) -> Named:
+    """Today, yesterday, or the last day of this name, which may be today."""
     days = (today.weekday() - _WEEKDAYS.index(word)) % 7 if word in _WEEKDAYS else int(word == "yesterday")
     that = today - timedelta(days=days)
     return word, that, that + timedelta(days=1)

@@ -18,7 +18,6 @@ from north.memory.ranking import Weights
 Row = Mapping[str, Any]
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
-Bools = npt.NDArray[np.bool_]
 Ids = npt.NDArray[Any]
 ID = np.dtype([("high", ">u8"), ("low", ">u8")])
 COUNTS = np.dtype([("frequency", ">i4"), ("length", ">i4")])
@@ -115,12 +114,12 @@ def most_related(compared: Compared, said: Said, weights: Weights, limit: int) -
         weights: what each term of the score weighs.
         limit: how many are asked for.
     """
-    sources, cosines = compared.sources, compared.cosines
-    together = [sources[distance:] == sources[:-distance] for distance in range(1, NEIGHBOURS_EACH_WAY + 1)]
-    worded = _with_words_of_neighbours(said, together, weights.neighbours) / highest(said.scores())
-    meaning = spread(cosines, cosines)
-    meaning += weights.neighbours * _best_of_neighbours(meaning - MIDDLE, together)
-    return likely(compared.ids, weights.words * worded + weights.meaning * meaning, cosines, weights, limit)
+    scores, meaning = said.scores(), spread(compared.cosines, compared.cosines)
+    word = weights.words / highest(scores)
+    fits = word * scores + weights.meaning * meaning
+    lent = weights.meaning * weights.neighbours * np.maximum(meaning - MIDDLE, 0)
+    gains = _gains_by_neighbours(compared.sources, said, word, lent, weights.neighbours)
+    return likely(compared.ids, fits + gains, compared.cosines, weights, limit)
 
 
 def likely(ids: Ids, scores: Floats, cosines: Floats, weights: Weights, limit: int) -> Likely:
@@ -210,35 +209,28 @@ def spread(values: Floats, seen: Floats) -> Floats:
     return np.nan_to_num((values - known.min()) / width, nan=MIDDLE) if width else np.full(len(values), MIDDLE)
 
 
-def _with_words_of_neighbours(said: Said, together: Sequence[Bools], share: float) -> Floats:
-    """Each memory's BM25 score, where a word counts at least this share of what it counts for a neighbour.
+def _gains_by_neighbours(sources: Ids, said: Said, word: float, lent: Floats, share: float) -> Floats:
+    """What each memory gains by the neighbour of its source that completes it best.
 
     Args:
-        said: the words that each has; the memories are in the order of source and id.
-        together: for 1, 2, ... places apart, whether a memory and the one so many places after it are of one source.
-        share: of 1.
+        sources: of each memory; they are in the order of source and id.
+        said: the words that each has.
+        word: what each part of a BM25 score weighs.
+        lent: what each lends of its meaning.
+        share: the share of their parts for which a neighbour's words count.
     """
-    table = np.zeros(said.words * said.memories)
+    gains = np.zeros(said.memories)
+    table = said.table().ravel()
     own = said.word * said.memories + said.at
-    table[own] = said.parts
-    borrowed = share * said.parts
-    for distance, same in enumerate(together, 1):
-        none = np.zeros(distance, np.bool_)
+    parts = share * said.parts
+    for distance in range(1, NEIGHBOURS_EACH_WAY + 1):
+        same, none = sources[distance:] == sources[:-distance], np.zeros(distance, np.bool_)
         for step, lends in ((distance, np.append(same, none)), (-distance, np.append(none, same))):
             lenders = lends[said.at]
-            beside = own[lenders] + step
-            table[beside] = np.maximum(table[beside], borrowed[lenders])
-    scores: Floats = table.reshape(said.words, said.memories).sum(axis=0)
-    return scores
-
-
-def _best_of_neighbours(values: Floats, together: Sequence[Bools]) -> Floats:
-    """The highest value among each memory's neighbours, at least 0; `together` as above."""
-    best = np.zeros(len(values))
-    for distance, same in enumerate(together, 1):
-        np.maximum(best[distance:], np.where(same, values[:-distance], 0), out=best[distance:])
-        np.maximum(best[:-distance], np.where(same, values[distance:], 0), out=best[:-distance])
-    return best
+            lacking = np.maximum(parts[lenders] - table[own[lenders] + step], 0)
+            words = np.bincount(said.at[lenders] + step, lacking, said.memories)
+            np.maximum(gains, word * words + np.roll(np.where(lends[: len(lent)], lent, 0), step), out=gains)
+    return gains
 
 
 def first(scores: Floats, count: int, ids: Ids) -> Places:

@@ -38,10 +38,10 @@ from north.memory.scoring import (
 FIRST_PASS: dict[str, Any] = {"nearest": 0.025, "farthest": 0.01, "most_postings": 100_000}
 """Which shares of a bucket the signs put in front and at the end, and how many postings are read of all terms together:
 of the commonest terms beyond that, only those of the memories that are compared in full."""
-RELATED, NEAR, WORDED, FAR = 900, 100, 100, 1_000
+RELATED, NEAR, WORDED, FAR = 1_200, 250, 100, 1_000
 """How many are compared in full: of the most related as far as signs and words tell, of the nearest by signs alone, of
 the first by words alone, and of the farthest, among which is the lowest cosine: the zero of meaning."""
-LENDING = 188
+LENDING = 300
 """How many more than asked for have their neighbours looked at."""
 SKETCHED = np.dtype([("id", ID), ("distance", ">i4")])
 
@@ -92,18 +92,17 @@ class SecondPass:
         compared = Compared.of(found)
         ids, sources, cosines = compared.ids, compared.sources, compared.cosines
         said = (await self._said(ids)).scores()
-        fits = weights.words * said / highest(said) + weights.meaning * spread(cosines, cosines)
-        best = first(fits, limit + LENDING, ids)
+        word = weights.words / highest(said)
+        best = first(word * said + weights.meaning * spread(cosines, cosines), limit + LENDING, ids)
         (beside,) = await self._rows("recall.beside", ids=uuid_array(ids[best]), sources=uuid_array(sources[best]))
         borrower = np.frombuffer(beside["places"] or b"", ">i4") - 1
         both = np.concatenate((ids[best], ids_in(beside["ids"])))
         cosines_of_both = np.concatenate((cosines[best], floats_in(beside["cosines"])))
-        parts = await self._parts(both)
-        worded = np.maximum(parts, weights.neighbours * _lent(parts, borrower)).sum(axis=0) / highest(said)
-        meaning = spread(cosines_of_both, cosines)
-        meaning += weights.neighbours * _lent(meaning - MIDDLE, borrower)
-        scores = weights.words * worded + weights.meaning * meaning
-        return _each_once(both, scores, cosines_of_both, weights, limit)
+        parts, meaning = await self._parts(both), spread(cosines_of_both, cosines)
+        fits = word * parts.sum(axis=0) + weights.meaning * meaning
+        lent = weights.meaning * weights.neighbours * np.maximum(meaning - MIDDLE, 0)
+        gains = _gains_by_neighbours(borrower, word * parts, lent, weights.neighbours)
+        return _each_once(both, fits + gains, cosines_of_both, weights, limit)
 
     async def _parts(self, ids: Ids) -> Floats:
         """What each word adds to the BM25 score of each, some of whom may be named several times."""
@@ -126,17 +125,21 @@ class SecondPass:
         return await (await self.transaction.send_for_bytes(name, **{**self.parameters, **parameters})).fetchall()
 
 
-def _lent(values: Floats, borrower: Places) -> Floats:
-    """The highest that any neighbour has, at least 0, of each memory.
+def _gains_by_neighbours(borrower: Places, parts: Floats, lent: Floats, share: float) -> Floats:
+    """What each memory gains by the neighbour that completes it best, as far as its neighbours are known.
 
     Args:
-        values: of those whose neighbours are known, and after them of these, who know of one: whose neighbour they are.
-        borrower: the place of that one, for each of these.
+        borrower: whose neighbour each is of those who stand after the ones whose neighbours they are.
+        parts: what each word counts for each memory, in a row for each word.
+        lent: what each lends of its meaning.
+        share: the share of their parts for which a neighbour's words count.
     """
-    count = values.shape[-1] - len(borrower)
-    best = np.zeros((count, *values.shape[:-1]))
-    np.maximum.at(best, borrower, values[..., count:].T)
-    return np.concatenate((best.T, np.maximum(values[..., borrower], 0)), axis=-1)
+    neighbour = np.arange(len(lent) - len(borrower), len(lent))
+    gains = np.zeros(len(lent))
+    for who, lender in ((borrower, neighbour), (neighbour, borrower)):
+        words = np.maximum(share * parts[:, lender] - parts[:, who], 0).sum(axis=0)
+        np.maximum.at(gains, who, words + lent[lender])
+    return gains
 
 
 def _each_once(ids: Ids, scores: Floats, cosines: Floats, weights: Weights, limit: int) -> Likely:

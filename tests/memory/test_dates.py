@@ -67,6 +67,7 @@ def test_dates_are_read_as_they_are_written(query: str, expected: dict[str, str]
 @pytest.mark.parametrize(
     "query",
     [
+        *("Send it by Friday.", "The Monday meeting is next Tuesday."),
         *("What may the client do?", "He will march to court.", "May we settle?", "Call Jan about the bond."),
         *("Section 20 of the lease, 45 days", "30 people", "1,990 pages", "2099", "the last clause of this deed", ""),
     ],

@@ -153,13 +153,18 @@ def by_definition(memories: Mapping[UUID, Known], question: Question) -> dict[UU
         together = sorted(other for other in memories if memories[other].source == memory.source)
         at = together.index(key)
         beside = [*together[max(0, at - 2) : at], *together[at + 1 : at + 3]]
-        words = sum(
-            max([own, *(weights.neighbours * said[other][word] for other in beside)])
-            for word, own in enumerate(said[key])
-        )
-        lent = weights.neighbours * max([0.0, *(near[other] - 0.5 for other in beside)])
+        gains = [
+            weights.words
+            / most
+            * sum(
+                max(0.0, weights.neighbours * theirs - own) for own, theirs in zip(said[key], said[other], strict=True)
+            )
+            + weights.meaning * weights.neighbours * max(0.0, near[other] - 0.5)
+            for other in beside
+        ]
+        fit = weights.words * sum(said[key]) / most + weights.meaning * near[key]
         recency = weights.recency * 0.5 ** (memory.months * 30 / 90)
-        scores[key] = weights.words * words / most + weights.meaning * (near[key] + lent) + recency
+        scores[key] = fit + max(gains, default=0.0) + recency
     return scores
 
 
