@@ -10,8 +10,8 @@ and the last two are added from the rows of those that can still be among the be
 - neighbours: what those two gain by one other memory, of the two captured before this one and the two after it from the
   same source (a thread, a source's label, or what one lawyer saved in one sitting), since an answer often stands beside
   the sentence that shares the question's words. It is the one that completes it best: each word of the question counts
-  at least half of what it counts for that one, and of its meaning half of what is above the middle is added. So a memory
-  never loses by its neighbours, and gains nothing by having some that are as unrelated as most;
+  at least half of what it counts for that one, and of its meaning half of what is above the middle is added. So a
+  memory never loses by its neighbours, and gains nothing by having some that are as unrelated as most;
 - recency: 1 for a new memory, half of it for every 90 days: a later statement usually corrects an earlier one;
 - type: 1 for standing instructions and preferences, which apply to most questions; facts apply only to some.
 

@@ -115,10 +115,10 @@ def most_related(compared: Compared, said: Said, weights: Weights, limit: int) -
         limit: how many are asked for.
     """
     scores, meaning = said.scores(), spread(compared.cosines, compared.cosines)
-    word = weights.words / highest(scores)
-    fits = word * scores + weights.meaning * meaning
+    worth = weights.words / highest(scores)
+    fits = worth * scores + weights.meaning * meaning
     lent = weights.meaning * weights.neighbours * np.maximum(meaning - MIDDLE, 0)
-    gains = _gains_by_neighbours(compared.sources, said, word, lent, weights.neighbours)
+    gains = _gains_by_neighbours(compared.sources, said, worth, lent, weights.neighbours)
     return likely(compared.ids, fits + gains, compared.cosines, weights, limit)
 
 
@@ -209,13 +209,13 @@ def spread(values: Floats, seen: Floats) -> Floats:
     return np.nan_to_num((values - known.min()) / width, nan=MIDDLE) if width else np.full(len(values), MIDDLE)
 
 
-def _gains_by_neighbours(sources: Ids, said: Said, word: float, lent: Floats, share: float) -> Floats:
+def _gains_by_neighbours(sources: Ids, said: Said, worth: float, lent: Floats, share: float) -> Floats:
     """What each memory gains by the neighbour of its source that completes it best.
 
     Args:
         sources: of each memory; they are in the order of source and id.
         said: the words that each has.
-        word: what each part of a BM25 score weighs.
+        worth: what each part of a BM25 score weighs.
         lent: what each lends of its meaning.
         share: the share of their parts for which a neighbour's words count.
     """
@@ -229,7 +229,7 @@ def _gains_by_neighbours(sources: Ids, said: Said, word: float, lent: Floats, sh
             lenders = lends[said.at]
             lacking = np.maximum(parts[lenders] - table[own[lenders] + step], 0)
             words = np.bincount(said.at[lenders] + step, lacking, said.memories)
-            np.maximum(gains, word * words + np.roll(np.where(lends[: len(lent)], lent, 0), step), out=gains)
+            np.maximum(gains, worth * words + np.roll(np.where(lends[: len(lent)], lent, 0), step), out=gains)
     return gains
 
 

@@ -38,10 +38,10 @@ from north.memory.scoring import (
 FIRST_PASS: dict[str, Any] = {"nearest": 0.025, "farthest": 0.01, "most_postings": 100_000}
 """Which shares of a bucket the signs put in front and at the end, and how many postings are read of all terms together:
 of the commonest terms beyond that, only those of the memories that are compared in full."""
-RELATED, NEAR, WORDED, FAR = 1_200, 250, 100, 1_000
+RELATED, NEAR, WORDED, FAR = 900, 200, 100, 1_000
 """How many are compared in full: of the most related as far as signs and words tell, of the nearest by signs alone, of
 the first by words alone, and of the farthest, among which is the lowest cosine: the zero of meaning."""
-LENDING = 300
+LENDING = 188
 """How many more than asked for have their neighbours looked at."""
 SKETCHED = np.dtype([("id", ID), ("distance", ">i4")])
 
@@ -92,16 +92,16 @@ class SecondPass:
         compared = Compared.of(found)
         ids, sources, cosines = compared.ids, compared.sources, compared.cosines
         said = (await self._said(ids)).scores()
-        word = weights.words / highest(said)
-        best = first(word * said + weights.meaning * spread(cosines, cosines), limit + LENDING, ids)
+        worth = weights.words / highest(said)
+        best = first(worth * said + weights.meaning * spread(cosines, cosines), limit + LENDING, ids)
         (beside,) = await self._rows("recall.beside", ids=uuid_array(ids[best]), sources=uuid_array(sources[best]))
         borrower = np.frombuffer(beside["places"] or b"", ">i4") - 1
         both = np.concatenate((ids[best], ids_in(beside["ids"])))
         cosines_of_both = np.concatenate((cosines[best], floats_in(beside["cosines"])))
         parts, meaning = await self._parts(both), spread(cosines_of_both, cosines)
-        fits = word * parts.sum(axis=0) + weights.meaning * meaning
+        fits = worth * parts.sum(axis=0) + weights.meaning * meaning
         lent = weights.meaning * weights.neighbours * np.maximum(meaning - MIDDLE, 0)
-        gains = _gains_by_neighbours(borrower, word * parts, lent, weights.neighbours)
+        gains = _gains_by_neighbours(borrower, worth * parts, lent, weights.neighbours)
         return _each_once(both, fits + gains, cosines_of_both, weights, limit)
 
     async def _parts(self, ids: Ids) -> Floats:
