@@ -104,7 +104,7 @@ class FaultProxy:
         """Both ends of every connection that is open."""
         return frozenset(self._writers)
 
-    async def have_ended(self, ends: frozenset[asyncio.StreamWriter]) -> bool:
+    def have_ended(self, ends: frozenset[asyncio.StreamWriter]) -> bool:
         """Whether none of these is open any more; others may have been opened since."""
         return not ends & self._writers
 

@@ -36,10 +36,17 @@ async def saves(client: Client, text: str) -> bool:
 
 
 async def hang_up(administrator: Administrator, network: FaultProxy) -> None:
-    """End every connection that North has; its background work may open others at any moment."""
+    """End every connection that North has; its background work may open others at any moment.
+
+    One that is signing in has no database yet by which Postgres would find it: it is ended once it has.
+    """
     ends = network.open_now()
-    administrator(HANG_UP)
-    await until(lambda: network.have_ended(ends))
+
+    async def have_ended() -> bool:
+        administrator(HANG_UP)
+        return network.have_ended(ends)
+
+    await until(have_ended)
 
 
 async def ready(balancer: Client) -> bool:
