@@ -86,7 +86,7 @@ def with_lone_texts(conversation: Conversation) -> Conversation:
 
 def _conversation(entry: dict[str, Any]) -> Conversation:
     texts = tuple(_turns(entry["conversation"]))
-    known = frozenset[str]().union(*(text.turns for text in texts))
+    known = _turns_behind(texts)
     questions = (
         Question(asked["question"], asked["category"], evidence)
         for asked in entry["qa"]
@@ -95,13 +95,14 @@ def _conversation(entry: dict[str, Any]) -> Conversation:
     return Conversation(entry["sample_id"], texts, tuple(questions))
 
 
-def _numbers(conversation: dict[str, Any]) -> list[int]:
-    return sorted(int(match[1]) for key in conversation if (match := _SESSION.fullmatch(key)))
+def _numbered(conversation: dict[str, Any]) -> Iterator[tuple[int, datetime]]:
+    """Its sessions' numbers, in order, each with the time at which it was held."""
+    for number in sorted(int(match[1]) for key in conversation if (match := _SESSION.fullmatch(key))):
+        yield number, _time(conversation[f"session_{number}_date_time"])
 
 
 def _turns(conversation: dict[str, Any]) -> Iterator[Text]:
-    for number in _numbers(conversation):
-        said_at = _time(conversation[f"session_{number}_date_time"])
+    for number, said_at in _numbered(conversation):
         for turn in conversation[f"session_{number}"]:
             yield Text(frozenset([turn["dia_id"]]), f"session {number}", said_at, _content(turn))
 
@@ -109,17 +110,20 @@ def _turns(conversation: dict[str, Any]) -> Iterator[Text]:
 def _observed(entry: dict[str, Any], questions: Iterable[Question]) -> Conversation:
     conversation = entry["conversation"]
     texts: list[Text] = []
-    for number in _numbers(conversation):
-        said_at = _time(conversation[f"session_{number}_date_time"])
+    for number, said_at in _numbered(conversation):
         by_speaker = entry["observation"].get(f"session_{number}_observation", {})
         facts = [
-            Text(_evidence([ids] if isinstance(ids, str) else ids), f"session {number}", said_at, content)
+            Text(_evidence(ids), f"session {number}", said_at, content)
             for observed in by_speaker.values()
             for content, ids in observed
         ]
         texts += sorted((fact for fact in facts if fact.turns), key=lambda fact: min(map(_place, fact.turns)))
-    known = frozenset[str]().union(*(text.turns for text in texts))
+    known = _turns_behind(texts)
     return Conversation(entry["sample_id"], tuple(texts), tuple(each for each in questions if each.evidence <= known))
+
+
+def _turns_behind(texts: Iterable[Text]) -> frozenset[str]:
+    return frozenset[str]().union(*(text.turns for text in texts))
 
 
 def _place(turn: str) -> int:
@@ -138,9 +142,10 @@ def _time(text: str) -> datetime:
     return datetime.strptime(text, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
 
 
-def _evidence(ids: list[str]) -> frozenset[str]:
+def _evidence(ids: str | Iterable[str]) -> frozenset[str]:
     """The turns that are named; some entries hold several ids, or one that is spelt `D:11:26` or `D30:05`."""
-    return frozenset(f"D{int(session)}:{int(turn)}" for text in ids for session, turn in _EVIDENCE.findall(text))
+    texts = [ids] if isinstance(ids, str) else ids
+    return frozenset(f"D{int(session)}:{int(turn)}" for text in texts for session, turn in _EVIDENCE.findall(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,12 +183,11 @@ def read_sessions(path: Path) -> list[Session]:
 def _sessions(entry: dict[str, Any]) -> Iterator[Session]:
     conversation = entry["conversation"]
     speaker = conversation["speaker_a"]
-    for number in _numbers(conversation):
-        said_at = _time(conversation[f"session_{number}_date_time"])
+    for number, said_at in _numbered(conversation):
         turns = tuple(
             Spoken(turn["dia_id"], turn["speaker"], turn["text"], said_at) for turn in conversation[f"session_{number}"]
         )
         known = {turn.id for turn in turns}
         observed = entry["observation"].get(f"session_{number}_observation", {}).get(speaker, ())
-        facts = (Fact(text, _evidence([ids] if isinstance(ids, str) else ids) & known) for text, ids in observed)
+        facts = (Fact(text, _evidence(ids) & known) for text, ids in observed)
         yield Session(speaker, turns, tuple(fact for fact in facts if fact.evidence))

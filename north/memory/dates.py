@@ -18,12 +18,10 @@ import numpy as np
 
 from north.db.connect import Row
 from north.memory.scoring import COUNTS, ids_in, places
-from north.memory.terms import terms
+from north.memory.terms import QUERY_CHARACTERS, terms
 
 MOST = 8
 """How many of a question's dates count: a pasted contract is no question about each of its own."""
-CHARACTERS = 4_000
-"""How much of a question is read for dates."""
 FIRST_YEAR = 1990
 """The first of the years in which a month is looked for that is named without one."""
 EAST, WEST = timedelta(hours=14), timedelta(hours=12)
@@ -73,7 +71,7 @@ def dates_in(query: str, today: date) -> Mapping[str, str]:
     Returns:
         For each term its times, as Postgres reads a `tstzmultirange`.
     """
-    query = query[:CHARACTERS]
+    query = query[:QUERY_CHARACTERS]
     if not _HINT.search(query):
         return {}
     times: defaultdict[str, list[str]] = defaultdict(list)

@@ -117,9 +117,13 @@ def most_related(compared: Compared, said: Said, weights: Weights, limit: int) -
     scores, meaning = said.scores(), spread(compared.cosines, compared.cosines)
     worth = weights.words / highest(scores)
     fits = worth * scores + weights.meaning * meaning
-    lent = weights.meaning * weights.neighbours * np.maximum(meaning - MIDDLE, 0)
-    gains = _gains_by_neighbours(compared.sources, said, worth, lent, weights.neighbours)
+    gains = _gains_by_neighbours(compared.sources, said, worth, lent(meaning, weights), weights.neighbours)
     return likely(compared.ids, fits + gains, compared.cosines, weights, limit)
+
+
+def lent(meaning: Floats, weights: Weights) -> Floats:
+    """What each memory lends a neighbour of its meaning."""
+    return weights.meaning * weights.neighbours * np.maximum(meaning - MIDDLE, 0)
 
 
 def likely(ids: Ids, scores: Floats, cosines: Floats, weights: Weights, limit: int) -> Likely:
@@ -209,14 +213,14 @@ def spread(values: Floats, seen: Floats) -> Floats:
     return np.nan_to_num((values - known.min()) / width, nan=MIDDLE) if width else np.full(len(values), MIDDLE)
 
 
-def _gains_by_neighbours(sources: Ids, said: Said, worth: float, lent: Floats, share: float) -> Floats:
+def _gains_by_neighbours(sources: Ids, said: Said, worth: float, meaning: Floats, share: float) -> Floats:
     """What each memory gains by the neighbour of its source that completes it best.
 
     Args:
         sources: of each memory; they are in the order of source and id.
         said: the words that each has.
         worth: what each part of a BM25 score weighs.
-        lent: what each lends of its meaning.
+        meaning: what each lends of its own.
         share: the share of their parts for which a neighbour's words count.
     """
     gains = np.zeros(said.memories)
@@ -229,7 +233,7 @@ def _gains_by_neighbours(sources: Ids, said: Said, worth: float, lent: Floats, s
             lenders = lends[said.at]
             lacking = np.maximum(parts[lenders] - table[own[lenders] + step], 0)
             words = np.bincount(said.at[lenders] + step, lacking, said.memories)
-            np.maximum(gains, worth * words + np.roll(np.where(lends[: len(lent)], lent, 0), step), out=gains)
+            np.maximum(gains, worth * words + np.roll(np.where(lends[: len(meaning)], meaning, 0), step), out=gains)
     return gains
 
 

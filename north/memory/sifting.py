@@ -17,7 +17,6 @@ from north.db.connect import Transaction
 from north.memory.ranking import Weights
 from north.memory.scoring import (
     ID,
-    MIDDLE,
     Compared,
     Floats,
     Ids,
@@ -29,6 +28,7 @@ from north.memory.scoring import (
     floats_in,
     highest,
     ids_in,
+    lent,
     likely,
     spread,
     uuid_array,
@@ -100,8 +100,7 @@ class SecondPass:
         cosines_of_both = np.concatenate((cosines[best], floats_in(beside["cosines"])))
         parts, meaning = await self._parts(both), spread(cosines_of_both, cosines)
         fits = worth * parts.sum(axis=0) + weights.meaning * meaning
-        lent = weights.meaning * weights.neighbours * np.maximum(meaning - MIDDLE, 0)
-        gains = _gains_by_neighbours(borrower, worth * parts, lent, weights.neighbours)
+        gains = _gains_by_neighbours(borrower, worth * parts, lent(meaning, weights), weights.neighbours)
         return _each_once(both, fits + gains, cosines_of_both, weights, limit)
 
     async def _parts(self, ids: Ids) -> Floats:
@@ -125,20 +124,20 @@ class SecondPass:
         return await (await self.transaction.send_for_bytes(name, **{**self.parameters, **parameters})).fetchall()
 
 
-def _gains_by_neighbours(borrower: Places, parts: Floats, lent: Floats, share: float) -> Floats:
+def _gains_by_neighbours(borrower: Places, parts: Floats, meaning: Floats, share: float) -> Floats:
     """What each memory gains by the neighbour that completes it best, as far as its neighbours are known.
 
     Args:
         borrower: whose neighbour each is of those who stand after the ones whose neighbours they are.
         parts: what each word counts for each memory, in a row for each word.
-        lent: what each lends of its meaning.
+        meaning: what each lends of its own.
         share: the share of their parts for which a neighbour's words count.
     """
-    neighbour = np.arange(len(lent) - len(borrower), len(lent))
-    gains = np.zeros(len(lent))
+    neighbour = np.arange(len(meaning) - len(borrower), len(meaning))
+    gains = np.zeros(len(meaning))
     for who, lender in ((borrower, neighbour), (neighbour, borrower)):
         words = np.maximum(share * parts[:, lender] - parts[:, who], 0).sum(axis=0)
-        np.maximum.at(gains, who, words + lent[lender])
+        np.maximum.at(gains, who, words + meaning[lender])
     return gains
 
 

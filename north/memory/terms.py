@@ -28,7 +28,8 @@ MAX_TERMS = 4096
 MAX_QUERY_TERMS = 256
 """The most terms of one question; of a longer one, its beginning and its end are asked for."""
 
-_QUERY_CHARACTERS = 4000
+QUERY_CHARACTERS = 4_000
+"""How much of a question is read."""
 
 # Han, Hiragana, Katakana, Bopomofo, Thai, Lao, Myanmar, Khmer: no spaces between words. Hangul: see above.
 _UNSPACED = (
@@ -101,8 +102,8 @@ def query_terms(text: str) -> list[str]:
     English function words are left out unless nothing else is left; a single character of a script without
     spaces is asked for only where it stands alone.
     """
-    if len(text) > _QUERY_CHARACTERS:
-        text = f"{text[: _QUERY_CHARACTERS // 2]} {text[-_QUERY_CHARACTERS // 2 :]}"
+    if len(text) > QUERY_CHARACTERS:
+        text = f"{text[: QUERY_CHARACTERS // 2]} {text[-QUERY_CHARACTERS // 2 :]}"
     asked: list[str] = []
     for token in _tokens(text):
         if token.unspaced:
