@@ -13,6 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from structlog.testing import capture_logs
+from structlog.typing import EventDict
 
 from north.db import embedded_keeper
 from north.db.embedded import EmbeddedServer, embedded
@@ -67,6 +68,11 @@ def back(server: EmbeddedServer, killed: int) -> int:
     return pid
 
 
+def seen_to_answer(logs: list[EventDict], times: int) -> None:
+    """Wait until whoever starts it has said so often that it runs again: a kill before that is a start that failed."""
+    waited_for(lambda: len(logs) >= times)
+
+
 def test_one_that_is_killed_again_and_again_comes_back_with_all_that_it_had_acknowledged(tmp_path: Path) -> None:
     with capture_logs() as logs, embedded(tmp_path / "data") as server, kept_running(server):
         for number in range(3):
@@ -75,6 +81,7 @@ def test_one_that_is_killed_again_and_again_comes_back_with_all_that_it_had_ackn
                 connection.execute("insert into kept values (%s)", (number,))
             last = back(server, kill(server))
             assert ask(server, "select count(*) from kept") == number + 1
+            seen_to_answer(logs, number + 1)
     assert ended(last), "it ends with the last who needs it"
     assert [entry["event"] for entry in logs] == ["embedded_postgres_started_again"] * 3
 
