@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import Annotated
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Depends
+from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi.security.base import SecurityBase
 from starlette.requests import Request
+from starlette.responses import Response
 
 from north.access.tokens import recognised_caller, token_caller
 from north.chat.assistant import Assistant
 from north.errors import NorthError, NotSignedIn
 from north.memory.backend import Backend
 from north.model import Caller, Origin
+from north.turns import bearer
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 _bearer = HTTPBearer(
     scheme_name="bearerAuth",
@@ -42,20 +48,47 @@ async def _caller(request: Request, credentials: Credentials) -> Caller:
     return await token_caller(request.app.state.backend, credentials.credentials, Origin.API)
 
 
-async def _recognised(request: Request, credentials: Credentials) -> AsyncIterator[Caller]:
-    if credentials is None:
-        raise NotSignedIn
-    async with recognised_caller(request.app.state.backend, credentials.credentials, Origin.API) as caller:
-        yield caller
+class _OnTheirWay(SecurityBase):
+    """The caller whom `AdmittingRoute` found."""
+
+    model = _bearer.model
+    scheme_name = _bearer.scheme_name
+
+    async def __call__(self, request: Request) -> Caller:
+        caller: Caller = request.state.caller
+        return caller
+
+
+_on_their_way = _OnTheirWay()
+
+
+class AdmittingRoute(APIRoute):
+    """A call that may take `Recognised`. A dependency that is left again at its end would do the same, more slowly."""
+
+    def get_route_handler(self) -> Handler:
+        """What answers a request."""
+        answer = super().get_route_handler()
+        if all(each.call is not _on_their_way for each in self.dependant.dependencies):
+            return answer
+
+        async def admit(request: Request) -> Response:
+            secret = bearer(request.headers)
+            if secret is None:
+                raise NotSignedIn
+            async with recognised_caller(request.app.state.backend, secret, Origin.API) as caller:
+                request.state.caller = caller
+                return await answer(request)
+
+        return admit
 
 
 Running = Annotated[Backend, Depends(_backend)]
 Assisting = Annotated[Assistant, Depends(_assistant)]
 SignedIn = Annotated[Caller, Depends(_caller)]
 """Whom the bearer token stands for. Nothing else in a request can name a firm or a user."""
-Recognised = Annotated[Caller, Depends(_recognised, scope="function")]
+Recognised = Annotated[Caller, Depends(_on_their_way)]
 """The same, for calls that do all that they do in transactions of the caller: these sign in on their way, which saves a
-round trip, and a call is not answered before one of them has."""
+round trip, and a call is not answered before one of them has. Their router's routes are `AdmittingRoute`s."""
 
 
 def known_id(text: str, otherwise: type[NorthError]) -> UUID:

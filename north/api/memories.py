@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, Path, Query, Response, status
 from pydantic import Field
 
 from north import errors
-from north.api.callers import Recognised, Running, SignedIn, known_id
+from north.api.callers import AdmittingRoute, Recognised, Running, SignedIn, known_id
 from north.api.description import failures
 from north.api.metrics import SAVES
 from north.api.shapes import (
@@ -40,7 +40,7 @@ from north.model import (
     Status,
 )
 
-router = APIRouter(prefix="/v1/memories", tags=["memories"])
+router = APIRouter(route_class=AdmittingRoute, prefix="/v1/memories", tags=["memories"])
 
 SAVING = (
     errors.ContentEmpty,

@@ -27,7 +27,8 @@ def make_api(backend: Backend, assistant: Assistant) -> FastAPI:
     api.state.assistant = assistant
     api.add_middleware(Edge)
     add_problems(api)
-    for part in (memories, recalling, rules, matters, threads, imports, tokens, wall, docs):
+    # Routes are tried in this order: what is asked most often stands first.
+    for part in (recalling, memories, rules, matters, threads, imports, tokens, wall, docs):
         api.include_router(part.router)
     return api
 

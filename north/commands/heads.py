@@ -11,6 +11,7 @@ import asyncio
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from north.api.problems import problem_response
+from north.commands.replies import HeadWithBody
 from north.errors import HeadTooLarge, HeadTooSlow
 
 HEAD_LIMIT = 65_536
@@ -63,6 +64,7 @@ class LimitedHeads(HttpToolsProtocol):
         self._in_piece = 0
         self._wait(PIECE_SECONDS)
         super().on_headers_complete()
+        self.cycle.transport = HeadWithBody(self.transport, self.loop)
 
     def on_body(self, body: bytes) -> None:
         """A piece of a body, whose size is limited elsewhere."""

@@ -19,14 +19,13 @@ from north.memory.backend import Backend
 from north.memory.buckets import Bucket, Question, make_question, matter_bucket, own_bucket
 from north.memory.comparing import (
     ByPostgres,
-    Seen,
     ask,
     ask_for_newest,
     best_at_hand,
     keep_vectors,
-    look,
     way_to_compare,
 )
+from north.memory.looking import Seen, look, weighed
 from north.memory.matters import check_matter_reference, id_in
 from north.memory.ranking import WEIGHTS, Weights
 from north.memory.rows import to_memory
@@ -79,9 +78,12 @@ async def _closest(
 ) -> tuple[Row | None, Sequence[Sequence[Row]]]:
     """The matter, and the memories of each bucket that are closest to a query."""
     unsettled = backend.backlog.holds(caller.organization_id)
+    under_way = asyncio.Event()
+    if not backend.sizes.slow(buckets):
+        under_way.set()
     vector, (place, seen), _ = await asyncio.gather(
-        query_vector(backend, query),
-        _look(backend, caller, buckets, question),
+        _vector_once(under_way, backend, query),
+        _look(backend, caller, buckets, question, under_way),
         backend.backlog.settled(caller.organization_id, FRESH_VECTOR_SECONDS),
     )
     question = replace(question, vector=vector)
@@ -104,13 +106,25 @@ async def _closest(
 
 
 async def _look(
-    backend: Backend, caller: Caller, buckets: Sequence[Bucket], question: Question
+    backend: Backend, caller: Caller, buckets: Sequence[Bucket], question: Question, under_way: asyncio.Event
 ) -> tuple[Row | None, list[Seen]]:
-    async with _asking(backend, caller) as transaction:
-        matter = await _find(transaction, buckets)
-        looking = await look(transaction, backend.sizes, buckets, question)
+    """The matter, and what is seen of the buckets; `under_way` is set when all has been asked."""
+    try:
+        async with _asking(backend, caller) as transaction:
+            matter = await _find(transaction, buckets)
+            looking = await look(transaction, backend.sizes, buckets, question)
+            under_way.set()
+    finally:
+        under_way.set()  # also when it failed: somebody waits for it
     place = await _found(matter)
-    return place, await looking.seen(place["id"] if place else None, backend.sizes)
+    seen = await looking.seen(place["id"] if place else None, backend.sizes)
+    return place, [weighed(each, question, backend.vector_cache) for each in seen]
+
+
+async def _vector_once(under_way: asyncio.Event, backend: Backend, query: str) -> Vector | None:
+    """The query's vector, begun when a long look is under way: its thread keeps the event loop from the processor."""
+    await under_way.wait()
+    return await query_vector(backend, query)
 
 
 def _asking(backend: Backend, caller: Caller) -> AbstractAsyncContextManager[Transaction]:

@@ -1,16 +1,14 @@
-"""How a question is put to a bucket: a look that needs no vector, and then one of three ways to compare its memories.
+"""How the memories of a bucket are compared with a question, once it has a vector; the look at them came before
+(`north.memory.looking`).
 
-The look is taken while the question's vector is made: which memories live in the bucket, and which have its words; a
-small bucket's memories are read as well (`north.memory.at_hand`). Then, with the vector: by the vectors that this
-process keeps; by Postgres, where too few of them are kept; or, in a bucket too large for that, by a first pass over the
-signs of all vectors (`north.memory.sifting`).
+There are three ways: by the vectors that this process keeps; by Postgres, where too few of them are kept; or, in a
+bucket too large for that, by a first pass over the signs of all vectors (`north.memory.sifting`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 from uuid import UUID
@@ -19,10 +17,9 @@ from psycopg import AsyncCursor
 
 from north.db.connect import Database, Row, Transaction
 from north.db.races import retried
-from north.memory.at_hand import AtHand, Whole, read_whole
 from north.memory.buckets import Bucket, Question
-from north.memory.dates import with_dated
-from north.memory.scoring import Compared, Ids, Likely, Said, ids_in, most_related, uuid_array, words
+from north.memory.looking import Seen
+from north.memory.scoring import Compared, Ids, Likely, Said, Worded, most_related, uuid_array, words
 from north.memory.sifting import FIRST_PASS, FirstPass, SecondPass
 from north.memory.sizes import Sizes
 from north.memory.vector_cache import BucketVectors, Listing, Loaded, VectorCache
@@ -30,103 +27,6 @@ from north.model import Caller
 
 FEW = 200
 """How many vectors a recall reads on its way; of more, Postgres compares them, and they are read after the reply."""
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """A look at a lawyer's own bucket, and at a matter's beside it, under way. Large ones are not listed."""
-
-    buckets: Sequence[Bucket]
-    listed: AsyncCursor[Row]
-    postings: AsyncCursor[Row]
-    dated: AsyncCursor[Row] | None
-    whole: Whole | None
-
-    async def seen(self, matter_id: UUID | None, sizes: Sizes) -> list[Seen]:
-        """What was seen, of the lawyer's own bucket and of this matter's; their sizes are remembered."""
-        listed = {row["bucket"]: row for row in await self.listed.fetchall()}
-        postings = await _by_bucket(self.postings)
-        dated = await _by_bucket(self.dated)
-        at_hand = self.whole.at_hand() if self.whole else None
-        ids = [bucket.owner_id if bucket.matter is None else matter_id for bucket in self.buckets]
-        return [
-            _seen(
-                bucket,
-                bucket_id,
-                listed.get(bucket_id),
-                with_dated(postings[bucket_id], dated[bucket_id]),
-                at_hand,
-                sizes,
-            )
-            for bucket, bucket_id in zip(self.buckets, ids, strict=True)
-            if bucket_id is not None
-        ]
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """A bucket's live memories, as the row of `recall.listed`, and where the question's words stand in it.
-
-    A large one is not `listed`. `said` tells which of the listed have which words. Small buckets are `at_hand`.
-    """
-
-    bucket: Bucket
-    id: UUID
-    listed: Row | None
-    postings: Sequence[Row]
-    said: Said | None = None
-    at_hand: AtHand | None = None
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing lives there."""
-        return self.listed is not None and not self.listed["documents"]
-
-    @property
-    def key(self) -> Hashable:
-        """What tells this bucket from every other."""
-        return self.bucket.organization_id, self.bucket.owner_id, self.id
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Which bucket, for the statements in `recall.sql`."""
-        return {"owner_id": self.bucket.owner_id, "bucket": self.id}
-
-
-async def _by_bucket(rows: AsyncCursor[Row] | None) -> Mapping[UUID, Sequence[Row]]:
-    buckets: defaultdict[UUID, list[Row]] = defaultdict(list)
-    for row in await rows.fetchall() if rows else ():
-        buckets[row["bucket"]].append(row)
-    return buckets
-
-
-def _seen(
-    bucket: Bucket, bucket_id: UUID, row: Row | None, postings: Sequence[Row], at_hand: AtHand | None, sizes: Sizes
-) -> Seen:
-    if row:
-        sizes.note(bucket, row["documents"])
-        row = None if sizes.large(bucket) else row
-    said = words(ids_in(row["ids"]), row, postings) if row else None
-    return Seen(bucket, bucket_id, row, postings, said, at_hand)
-
-
-async def look(transaction: Transaction, sizes: Sizes, buckets: Sequence[Bucket], question: Question) -> Look:
-    """Queue the look at a lawyer's own bucket, and at a matter's if there is one; no round trip."""
-    own, last = buckets[0], buckets[-1]  # which is the matter's, if there is one
-    parameters = {
-        **last.parameters(),
-        **question.parameters(),
-        "own_large": sizes.large(own),
-        "matter_large": sizes.large(last),
-        "most_postings": FIRST_PASS["most_postings"],
-    }
-    return Look(
-        buckets,
-        await transaction.send_for_bytes("recall.listed", **parameters),
-        await transaction.send_for_bytes("recall.postings", **parameters),
-        await transaction.send_for_bytes("recall.dated", **parameters) if question.dates else None,
-        await read_whole(transaction, **parameters) if sizes.small(buckets) else None,
-    )
 
 
 class Way(Protocol):
@@ -223,10 +123,17 @@ def _parameters(seen: Seen, question: Question) -> dict[str, Any]:
 
 
 def _ranked(seen: Seen, question: Question, compared: Compared) -> Likely:
+    worded = seen.worded
+    if worded is None or worded.listed is not compared.listed:
+        worded = Worded.of(compared.sources, _said(seen, compared), question.weights, compared.listed)
+    return most_related(compared, worded, question.weights, question.limit)
+
+
+def _said(seen: Seen, compared: Compared) -> Said:
     assert seen.listed is not None and seen.said is not None
-    known = compared.listed
-    said = words(compared.ids, seen.listed, seen.postings) if known is None else seen.said.among(known)
-    return most_related(compared, said, question.weights, question.limit)
+    if compared.listed is None:
+        return words(compared.ids, seen.listed, seen.postings)
+    return seen.said.among(compared.listed)
 
 
 def way_to_compare(seen: Seen, question: Question, sizes: Sizes, cache: VectorCache, *, settled: bool) -> Way:

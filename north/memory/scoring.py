@@ -6,7 +6,7 @@ together takes a millisecond here; in Postgres, row by row, it took ten.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,20 +105,45 @@ class Said:
         return table
 
 
-def most_related(compared: Compared, said: Said, weights: Weights, limit: int) -> Likely:
+@dataclass(frozen=True, slots=True)
+class Worded:
+    """What a question's words count for memories in the order of source and id: all of their score but its meaning.
+
+    Args:
+        scores: what their own words count.
+        lent: for each neighbour that they may have, how far it stands behind them, who has it, and how much more is
+            counted for the words of both.
+        listed: as in `Compared`.
+    """
+
+    scores: Floats
+    lent: Sequence[tuple[int, npt.NDArray[np.bool_], Floats]]
+    listed: Places | None = None
+
+    @classmethod
+    def of(cls, sources: Ids, said: Said, weights: Weights, listed: Places | None = None) -> Worded:
+        """Weigh the words that memories have; `sources` are theirs."""
+        scores = said.scores()
+        worth = weights.words / highest(scores)
+        return cls(worth * scores, list(_lent_by_neighbours(sources, said, worth, weights.neighbours)), listed)
+
+
+def most_related(compared: Compared, worded: Worded, weights: Weights, limit: int) -> Likely:
     """The memories of a bucket that are most related to a question, somewhat more than `limit`.
+
+    A memory gains by the one neighbour of its source that completes it best.
 
     Args:
         compared: all of them.
-        said: the words that they have.
+        worded: what the words that they have count.
         weights: what each term of the score weighs.
         limit: how many are asked for.
     """
-    scores, meaning = said.scores(), spread(compared.cosines, compared.cosines)
-    worth = weights.words / highest(scores)
-    fits = worth * scores + weights.meaning * meaning
-    gains = _gains_by_neighbours(compared.sources, said, worth, lent(meaning, weights), weights.neighbours)
-    return likely(compared.ids, fits + gains, compared.cosines, weights, limit)
+    meaning = spread(compared.cosines, compared.cosines)
+    meaning_lent, gains = lent(meaning, weights), np.zeros(len(meaning))
+    for step, lends, words in worded.lent:
+        np.maximum(gains, words + np.roll(np.where(lends, meaning_lent, 0), step), out=gains)
+    return likely(compared.ids, worded.scores + weights.meaning * meaning + gains, compared.cosines, weights, limit)
 
 
 def lent(meaning: Floats, weights: Weights) -> Floats:
@@ -213,17 +238,17 @@ def spread(values: Floats, seen: Floats) -> Floats:
     return np.nan_to_num((values - known.min()) / width, nan=MIDDLE) if width else np.full(len(values), MIDDLE)
 
 
-def _gains_by_neighbours(sources: Ids, said: Said, worth: float, meaning: Floats, share: float) -> Floats:
-    """What each memory gains by the neighbour of its source that completes it best.
+def _lent_by_neighbours(
+    sources: Ids, said: Said, worth: float, share: float
+) -> Iterator[tuple[int, npt.NDArray[np.bool_], Floats]]:
+    """`Worded.lent`.
 
     Args:
         sources: of each memory; they are in the order of source and id.
         said: the words that each has.
         worth: what each part of a BM25 score weighs.
-        meaning: what each lends of its own.
         share: the share of their parts for which a neighbour's words count.
     """
-    gains = np.zeros(said.memories)
     table = said.table().ravel()
     own = said.word * said.memories + said.at
     parts = share * said.parts
@@ -232,9 +257,8 @@ def _gains_by_neighbours(sources: Ids, said: Said, worth: float, meaning: Floats
         for step, lends in ((distance, np.append(same, none)), (-distance, np.append(none, same))):
             lenders = lends[said.at]
             lacking = np.maximum(parts[lenders] - table[own[lenders] + step], 0)
-            words = np.bincount(said.at[lenders] + step, lacking, said.memories)
-            np.maximum(gains, worth * words + np.roll(np.where(lends[: len(meaning)], meaning, 0), step), out=gains)
-    return gains
+            words = np.bincount(said.at[lenders] + step, lacking, said.memories).astype(np.float64, copy=False)
+            yield step, lends[: said.memories], worth * words
 
 
 def first(scores: Floats, count: int, ids: Ids) -> Places:

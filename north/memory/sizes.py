@@ -11,6 +11,8 @@ LARGE = 20_000
 """The most memories of a bucket that are all compared with the question; of more, a first pass chooses."""
 SMALL = 700
 """The most memories that are read whole, of both buckets together. Of more, to read the best alone takes less."""
+SLOW = 2_000
+"""The most memories, of both buckets together, that are looked at in less time than a question's vector takes."""
 KEPT = 10_000
 
 
@@ -33,6 +35,10 @@ class Sizes:
     def small(self, buckets: Sequence[Hashable]) -> bool:
         """Whether all of these are read whole, so that nothing is left to be asked; not one that was never seen."""
         return sum(self._known.get(bucket, math.inf) for bucket in buckets) <= self._small
+
+    def slow(self, buckets: Sequence[Hashable]) -> bool:
+        """Whether a look at these takes longer than the question's vector; not of any that were never seen."""
+        return sum(self._known.get(bucket, 0) for bucket in buckets) > SLOW
 
     def note(self, bucket: Hashable, documents: float) -> None:
         """Remember what a statement said of a bucket."""

@@ -76,8 +76,8 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
-    """Where a listing's memories stand in it, and here, in the order of source and id, and of whom more is needed."""
+class Order:
+    """The order of source and id: where a listing's memories stand in it and here, and of whom more is needed."""
 
     listing: Listing
     with_vectors: bool
@@ -113,7 +113,7 @@ class BucketVectors:
         self._sources: Ids = np.empty(0, ID)
         self._have = np.empty(0, np.bool_)
         self._vectors = np.empty((0, dimensions), np.float32)
-        self._order: _Order | None = None
+        self._order: Order | None = None
 
     @property
     def bytes(self) -> int:
@@ -123,6 +123,11 @@ class BucketVectors:
     def lacking(self, listing: Listing, vector: Vector | None) -> Ids:
         """The listed memories of which too little is known here to compare them with a question of this vector."""
         return self._ordered(listing, vector is not None).lacking
+
+    def order_of(self, listing: Listing) -> Order | None:
+        """The order in which these very memories were last compared with a question that had a vector."""
+        order = self._order
+        return order if order is not None and order.with_vectors and order.listing == listing else None
 
     def add(self, loaded: Loaded) -> None:
         """Keep more memories, or the vectors of some that had none."""
@@ -156,13 +161,13 @@ class BucketVectors:
             np.copyto(cosines, products, where=self._have[: self._count])
         return Compared(order.ids, order.sources, cosines[order.at], order.listed)
 
-    def _ordered(self, listing: Listing, with_vectors: bool) -> _Order:
+    def _ordered(self, listing: Listing, with_vectors: bool) -> Order:
         order = self._order
         if order is None or order.listing != listing or order.with_vectors != with_vectors:
             order = self._order = self._put_in_order(listing, with_vectors)
         return order
 
-    def _put_in_order(self, listing: Listing, with_vectors: bool) -> _Order:
+    def _put_in_order(self, listing: Listing, with_vectors: bool) -> Order:
         listed = ids_in(listing.ids)
         at = self._places(listed)
         known = at >= 0
@@ -175,7 +180,7 @@ class BucketVectors:
             known[known] = self._have[at] | (places(ids_in(listing.bare), ids) >= 0)
         sources = self._sources[at]
         order = np.lexsort((ids["low"], ids["high"], sources["low"], sources["high"]))
-        return _Order(listing, with_vectors, ids[order], sources[order], stands[order], at[order], listed[~known])
+        return Order(listing, with_vectors, ids[order], sources[order], stands[order], at[order], listed[~known])
 
     def _places(self, ids: Ids) -> Places:
         return places(self._ids[: self._count], ids)
@@ -228,6 +233,11 @@ class VectorCache:
         else:
             self._buckets.move_to_end(bucket)
         return kept
+
+    def order_of(self, bucket: Hashable, listing: Listing) -> Order | None:
+        """The order in which the listed memories of a bucket will be compared; None when that is not known yet."""
+        kept = self._buckets.get(bucket)
+        return kept.order_of(listing) if kept is not None else None
 
     def add(self, kept: BucketVectors, loaded: Loaded) -> None:
         """Keep more of a bucket. What was not asked for longest has to go."""

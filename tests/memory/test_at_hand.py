@@ -13,8 +13,8 @@ import pytest
 from north.memory import at_hand, both_buckets
 from north.memory.backend import Backend
 from north.memory.buckets import make_question, own_bucket
-from north.memory.comparing import look
 from north.memory.edit import archive, edit
+from north.memory.looking import look
 from north.memory.ranking import WEIGHTS
 from north.memory.recall import recall
 from north.memory.save import save

@@ -25,13 +25,12 @@ from north.memory.comparing import (
     ByKeptVectors,
     ByPostgres,
     BySigns,
-    Seen,
     ask,
     best_at_hand,
     keep_vectors,
-    look,
     way_to_compare,
 )
+from north.memory.looking import Seen, look, weighed
 from north.memory.ranking import Weights
 from north.memory.save import save
 from north.memory.sizes import Sizes
@@ -189,7 +188,7 @@ class Asking:
         async with self.backend.database.tenant(self.firm.a) as transaction:
             looking = await look(transaction, self.sizes, [own_bucket(self.firm.a)], question)
         (seen,) = await looking.seen(None, self.sizes)
-        return seen
+        return weighed(seen, question, self.cache)
 
     async def keep(self, question: Question) -> None:
         seen = await self.seen(question)
@@ -244,6 +243,8 @@ async def test_ranks_as_the_score_is_defined_whoever_compares(
         assert way is ByKeptVectors
         check(rows, dict(zip(ids, memories, strict=True)), question)
     way, rows = await again.answer(question)
+    seen = await again.seen(question)
+    assert (seen.worded is None) == (question.vector is None), "their words are weighed before the vector is there"
     of_another_model = question.vector is not None and any(each.model == "other" for each in memories)
     assert way is (ByKeptVectors if of_another_model else AtHand), "vectors of the question's model are looked for"
     check(rows, dict(zip(ids, memories, strict=True)), question)

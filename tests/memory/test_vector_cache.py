@@ -18,8 +18,8 @@ from north.connectors.embeddings import NoEmbedder
 from north.errors import DatabaseUnavailable, EmbedderUnavailable
 from north.memory import both_buckets, comparing
 from north.memory.backend import Backend
-from north.memory.comparing import Seen
 from north.memory.edit import archive, edit
+from north.memory.looking import Seen
 from north.memory.recall import recall
 from north.memory.vector_cache import BucketVectors, Listing, Loaded, VectorCache, bytes_each
 from north.model import Caller
