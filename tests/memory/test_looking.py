@@ -16,7 +16,7 @@ from north.memory import both_buckets
 from north.memory.backend import Backend
 from north.memory.both_buckets import rank_buckets
 from north.memory.buckets import own_bucket
-from north.memory.looking import Look
+from north.memory.looking import Look, look
 from north.memory.sizes import SLOW, Sizes
 from tests.conftest import FirmOfTest
 from tests.memory.remembering import personal, remember
@@ -57,8 +57,6 @@ async def test_what_takes_longer_begins(
     backend: Backend, firm: FirmOfTest, documents: int, order: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noted: list[str] = []
-    look = both_buckets.look
-
     async def noting(*asked: Any) -> Look:
         looking = await look(*asked)
         noted.append("look")
