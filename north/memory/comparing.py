@@ -20,7 +20,7 @@ from north.db.races import retried
 from north.memory.buckets import Bucket, Question
 from north.memory.looking import Seen
 from north.memory.scoring import Compared, Ids, Likely, Said, Worded, most_related, uuid_array, words
-from north.memory.sifting import FIRST_PASS, FirstPass, SecondPass
+from north.memory.sifting import FIRST_PASS, FirstPass, Holders, SecondPass
 from north.memory.sizes import Sizes
 from north.memory.vector_cache import BucketVectors, Listing, Loaded, VectorCache
 from north.model import Caller
@@ -111,9 +111,10 @@ class BySigns:
 
     async def likely(self, transaction: Transaction) -> Likely:
         """Compare in full what it puts in front."""
+        holders = Holders.of(self.seen.postings)  # while Postgres looks at the signs
         (row,) = await self._sketched.fetchall()
         self.sizes.note(self.seen.bucket, row["documents"])
-        first_pass = FirstPass(row, self.seen.postings, self.question.weights)
+        first_pass = FirstPass.of(row, holders, self.question.weights)
         second_pass = SecondPass(transaction, _parameters(self.seen, self.question), first_pass)
         return await second_pass.most_related(self.question.limit)
 

@@ -91,12 +91,23 @@ class Said:
         return np.bincount(self.at, self.parts, self.memories).astype(np.float64)
 
     def among(self, places: Places) -> Said:
-        """The same of those that stand at these places, in this order."""
-        new = np.full(self.memories, -1)
+        """The same of those that stand at these places, in this order; at -1 stands one that has none of the words."""
+        new = np.full(self.memories + 1, -1)
         new[places] = np.arange(len(places))
+        new[-1] = -1
         at = new[self.at]
         kept = at >= 0
         return Said(self.words, len(places), self.word[kept], at[kept], self.parts[kept])
+
+    def beside(self, other: Said) -> Said:
+        """The same with other words that the same memories have."""
+        return Said(
+            self.words + other.words,
+            self.memories,
+            np.append(self.word, other.word + self.words),
+            np.append(self.at, other.at),
+            np.append(self.parts, other.parts),
+        )
 
     def table(self) -> Floats:
         """The parts in a row for each word and a column for each memory."""
@@ -179,7 +190,7 @@ def float_array(numbers: Floats) -> str:
     return "{" + ",".join(map(repr, numbers.tolist())).replace("nan", "null") + "}"
 
 
-def words(ids: Ids, bucket: Row, postings: Sequence[Row]) -> Said:
+def words(ids: Ids, bucket: Row, postings: Sequence[Row], at: Places | None = None) -> Said:
     """Which words of a question memories have, and what each of them adds to their BM25 scores.
 
     Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009), with the idf that cannot be negative
@@ -190,6 +201,7 @@ def words(ids: Ids, bucket: Row, postings: Sequence[Row]) -> Said:
         bucket: how many `documents` it has, and how many terms one of them has in the `mean`.
         postings: for each term of the question how many memories have it (`df`), and of those that matter here their
             `ids` and `counts`.
+        at: where in `ids` the memory of each posting stands, where that is known.
     """
     holders, counts = (
         np.frombuffer(b"".join(posting[column] or b"" for posting in postings), kind)
@@ -201,9 +213,11 @@ def words(ids: Ids, bucket: Row, postings: Sequence[Row]) -> Said:
     slowed = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * counts["length"] / bucket["mean"])
     each = [len(posting["ids"] or b"") // ID.itemsize for posting in postings]
     parts = np.repeat(idf, each) * frequency * (SATURATION + 1) / (frequency + slowed)
+    word = np.repeat(np.arange(len(postings)), each)
+    if at is not None:
+        return Said(len(postings), len(ids), word, at, parts)
     at = places(ids, holders)
     known = at >= 0
-    word = np.repeat(np.arange(len(postings)), each)
     return Said(len(postings), len(ids), word[known], at[known], parts[known])
 
 

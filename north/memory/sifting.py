@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from north.db.connect import Transaction
 from north.memory.ranking import Weights
@@ -47,28 +48,75 @@ SKETCHED = np.dtype([("id", ID), ("distance", ">i4")])
 
 
 @dataclass(frozen=True, slots=True)
+class Holders:
+    """Who has the words of a question that are not too common, each once, in an order of their own.
+
+    Args:
+        ids: theirs.
+        lows: the last bits of these, in rising order.
+        at: where the holder of each posting stands.
+        postings: the rows of `recall.postings`, one a term.
+    """
+
+    ids: Ids
+    lows: npt.NDArray[np.uint64]
+    at: Places
+    postings: Sequence[Row]
+
+    @classmethod
+    def of(cls, postings: Sequence[Row]) -> Holders:
+        """Put them in order. It takes milliseconds, and needs nothing that the signs say."""
+        holders = ids_in(b"".join(posting["ids"] or b"" for posting in postings))
+        lows = holders["low"].astype(np.uint64)
+        order = np.argsort(lows)
+        lows = lows[order]
+        new = np.append(True, lows[1:] != lows[:-1])[: len(lows)]
+        at = np.empty(len(holders), np.intp)
+        at[order] = np.cumsum(new) - 1
+        return cls(holders[order[new]], lows[new], at, postings)
+
+    def places(self, ids: Ids) -> Places:
+        """Where each of these stands; -1 for one that is no holder."""
+        if not len(self.ids):
+            return np.full(len(ids), -1)
+        lows = ids["low"].astype(np.uint64)
+        at = np.minimum(np.searchsorted(self.lows, lows), len(self.lows) - 1)
+        return np.where(self.lows[at] == lows, at, -1)
+
+
+@dataclass(frozen=True, slots=True)
 class FirstPass:
-    """What is known of a bucket: the row of `recall.sketched`, and the rows of `recall.postings`, one a term."""
+    """What is known of a bucket: the row of `recall.sketched`, and who has which of the question's words."""
 
     sketched: Row
-    postings: Sequence[Row]
+    holders: Holders
+    said: Said
     weights: Weights
+
+    @classmethod
+    def of(cls, sketched: Row, holders: Holders, weights: Weights) -> FirstPass:
+        """Weigh the holders' words."""
+        return cls(sketched, holders, words(holders.ids, sketched, holders.postings, holders.at), weights)
 
     def chosen(self) -> Ids:
         """The memories that are worth a comparison in full."""
         found = np.frombuffer(self.sketched["found"] or b"", SKETCHED)
-        holders = ids_in(b"".join(posting["ids"] or b"" for posting in self.postings))
-        everyone = np.concatenate((found["id"], holders))
-        _, at = np.unique(everyone["low"], return_index=True)
-        ids, sketched = everyone[at], at < len(found)
+        at = self.holders.places(found["id"])
+        others = at < 0
+        ids = np.concatenate((self.holders.ids, found["id"][others]))
+        at[others] = np.arange(len(self.holders.ids), len(ids))
         nearness = np.full(len(ids), -(self.sketched["near"] or 0.0))
-        nearness[sketched] = -found["distance"][at[sketched]]
-        said = words(ids, self.sketched, self.postings).scores()
+        nearness[at] = -found["distance"]
+        said = np.append(self.said.scores(), np.zeros(others.sum()))
         related = self.weights.words * said / highest(said) + self.weights.meaning * spread(nearness, nearness)
         chosen = np.zeros(len(ids), bool)
         for scores, count in ((related, RELATED), (nearness, NEAR), (said, WORDED), (-nearness, FAR)):
             chosen[np.argsort(-scores) if count >= len(ids) else np.argpartition(-scores, count)[:count]] = True
         return ids[chosen]
+
+    def said_of(self, ids: Ids) -> Said:
+        """The words that some memories have."""
+        return self.said.among(self.holders.places(ids))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +158,13 @@ class SecondPass:
 
     async def _said(self, ids: Ids) -> Said:
         """The words that some memories have, with the terms that were too common for the first pass."""
-        sketched, postings = self.first.sketched, self.first.postings
-        common = [posting for posting in postings if posting["ids"] is None]
-        if common:
-            terms, df = ([posting[column] for posting in common] for column in ("term", "df"))
-            postings = [
-                *postings,
-                *await self._rows("recall.postings_of", terms=terms, df=df, ids=uuid_array(ids)),
-            ]
-        return words(ids, sketched, postings)
+        said = self.first.said_of(ids)
+        common = [posting for posting in self.first.holders.postings if posting["ids"] is None]
+        if not common:
+            return said
+        terms, df = ([posting[column] for posting in common] for column in ("term", "df"))
+        postings = await self._rows("recall.postings_of", terms=terms, df=df, ids=uuid_array(ids))
+        return said.beside(words(ids, self.first.sketched, postings))
 
     async def _rows(self, name: str, **parameters: Any) -> Sequence[Row]:
         return await (await self.transaction.send_for_bytes(name, **{**self.parameters, **parameters})).fetchall()

@@ -57,6 +57,7 @@ async def test_what_takes_longer_begins(
     backend: Backend, firm: FirmOfTest, documents: int, order: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noted: list[str] = []
+
     async def noting(*asked: Any) -> Look:
         looking = await look(*asked)
         noted.append("look")
