@@ -11,7 +11,7 @@ LARGE = 20_000
 """The most memories of a bucket that are all compared with the question; of more, a first pass chooses."""
 SMALL = 700
 """The most memories that are read whole, of both buckets together. Of more, to read the best alone takes less."""
-SLOW = 2_000
+SLOW = 8_000
 """The most memories, of both buckets together, that are looked at in less time than a question's vector takes."""
 KEPT = 10_000
 
