@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,9 @@ from north.settings import Settings
 from north.worker.run import Pace, run_worker
 from tests.conftest import FirmOfTest, TestDatabase, make_firm
 from tests.worker.process import QUICK
+
+STEADY = replace(QUICK, stalled=30.0)
+"""The pace of workers of whom none is lost, also on a machine that stands still for a moment."""
 
 
 @pytest.fixture
@@ -37,7 +41,7 @@ async def firm(backend: Backend, password_hash: str) -> FirmOfTest:
 
 
 @asynccontextmanager
-async def at_work(database: TestDatabase, miner: Miner | None = None, pace: Pace = QUICK) -> AsyncIterator[Backend]:
+async def at_work(database: TestDatabase, miner: Miner | None = None, pace: Pace = STEADY) -> AsyncIterator[Backend]:
     """A worker with connections of its own, for the time of the block."""
     settings = Settings(model="offline", embedder="none")
     async with opened(make_backend(settings, database.place)) as own:

@@ -24,6 +24,7 @@ from tests.conftest import FirmOfTest, TestDatabase
 from tests.memory.conversing import change
 from tests.memory.remembering import count, everything, stored
 from tests.worker.conftest import at_work, statuses, until
+from tests.worker.process import QUICK
 
 
 def ended(backend: Backend, caller: Caller, *imports: Import) -> Callable[[], Awaitable[bool]]:
@@ -105,7 +106,7 @@ class TestKilled:
             await until(under_way)
         half = await get_import(backend, firm.a, waiting.id)
         assert half.status is ImportStatus.RUNNING and half.report.seen < 400
-        async with at_work(database):
+        async with at_work(database, pace=QUICK):
             await until(ended(backend, firm.a, waiting))
         done = await get_import(backend, firm.a, waiting.id)
         assert counts(done.report) == (402, 400, {"repeated": 1}, 1, 401)
@@ -130,7 +131,7 @@ class TestKilled:
                 await until(asked_twice)
             hanging.set()
         assert (await get_import(backend, firm.a, waiting.id)).report.imported == 1
-        async with at_work(database):
+        async with at_work(database, pace=QUICK):
             await until(ended(backend, firm.a, waiting))
         done = await get_import(backend, firm.a, waiting.id)
         assert counts(done.report) == (2, 2, {}, 0, 2)

@@ -28,6 +28,7 @@ from tests.conftest import FirmOfTest, TestDatabase
 from tests.memory.conversing import change, conversation, mined_through
 from tests.memory.remembering import everything, stored
 from tests.worker.conftest import all_mined, at_work, statuses, until
+from tests.worker.process import QUICK
 
 
 class TestStopping:
@@ -46,7 +47,7 @@ class TestStopping:
         async with at_work(database, Hanging().miner(backend)):
             await asyncio.wait_for(asked.wait(), 30)
         assert await statuses(backend) == ["waiting"]
-        async with at_work(database):
+        async with at_work(database, pace=QUICK):
             await until(lambda: all_mined(backend))
         assert await everything(backend, firm.a) == [BLUEBOOK]
 
@@ -103,7 +104,7 @@ class TestLeases:
                 await process.wait()
                 hanging.set()
             assert await statuses(backend) == ["running"]
-            async with at_work(database):
+            async with at_work(database, pace=QUICK):
                 await until(lambda: all_mined(backend))
         assert await everything(backend, firm.a) == [BLUEBOOK]
         assert mined_through(database, thread) is not None
@@ -114,7 +115,7 @@ class TestLeases:
         await conversation(backend, database, firm.a, SAID)
         await enqueue_idle(backend)
         change(database, "update procrastinate_jobs set status = 'doing', attempts = %s", ATTEMPTS - 1)
-        async with at_work(database):
+        async with at_work(database, pace=QUICK):
             await until(lambda: self.parked(backend))
         (job,) = [job for job in await list_jobs(backend.database) if job.task == "mine"]
         assert job.reason == "WorkerLost"
@@ -132,7 +133,7 @@ class TestLeases:
                    values ('default', 'mine_idle', 'mine_idle', 'mine_idle', '{"timestamp": 1}', %s)""",
                 status,
             )
-        async with at_work(database):
+        async with at_work(database, pace=QUICK):
             await until(lambda: self.none(backend))
 
     async def none(self, backend: Backend) -> bool:
@@ -152,7 +153,7 @@ class TestLostDatabase:
         await conversation(backend, database, firm.a, SAID)
         name = conninfo_to_dict(database.application_url)["dbname"]
         with psycopg.connect(database.superuser_url, autocommit=True) as administrator, capture_logs() as logs:
-            async with at_work(database):
+            async with at_work(database, pace=QUICK):
                 await until(workers)
                 administrator.execute(f"alter role north_app in database {name} set statement_timeout = 1".encode())
                 administrator.execute(
