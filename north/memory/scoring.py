@@ -174,6 +174,11 @@ def ids_in(column: bytes | None) -> Ids:
     return np.frombuffer(column or b"", ID)
 
 
+def holders_in(postings: Sequence[Row]) -> Ids:
+    """The memories of all postings, in their order."""
+    return ids_in(b"".join(posting["ids"] or b"" for posting in postings))
+
+
 def floats_in(column: bytes | None) -> Floats:
     """The numbers that Postgres sent; NaN for what is not known."""
     return np.frombuffer(column or b"", ">f8").astype(np.float64)
@@ -203,10 +208,7 @@ def words(ids: Ids, bucket: Row, postings: Sequence[Row], at: Places | None = No
             `ids` and `counts`.
         at: where in `ids` the memory of each posting stands, where that is known.
     """
-    holders, counts = (
-        np.frombuffer(b"".join(posting[column] or b"" for posting in postings), kind)
-        for column, kind in (("ids", ID), ("counts", COUNTS))
-    )
+    counts = np.frombuffer(b"".join(posting["counts"] or b"" for posting in postings), COUNTS)
     df = np.array([posting["df"] for posting in postings])
     idf = np.log1p((np.maximum(bucket["documents"] - df, 0) + 0.5) / (df + 0.5))
     frequency = counts["frequency"].astype(np.float64)
@@ -216,7 +218,7 @@ def words(ids: Ids, bucket: Row, postings: Sequence[Row], at: Places | None = No
     word = np.repeat(np.arange(len(postings)), each)
     if at is not None:
         return Said(len(postings), len(ids), word, at, parts)
-    at = places(ids, holders)
+    at = places(ids, holders_in(postings))
     known = at >= 0
     return Said(len(postings), len(ids), word[known], at[known], parts[known])
 

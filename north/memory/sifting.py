@@ -28,6 +28,7 @@ from north.memory.scoring import (
     first,
     floats_in,
     highest,
+    holders_in,
     ids_in,
     lent,
     likely,
@@ -66,7 +67,7 @@ class Holders:
     @classmethod
     def of(cls, postings: Sequence[Row]) -> Holders:
         """Put them in order. It takes milliseconds, and needs nothing that the signs say."""
-        holders = ids_in(b"".join(posting["ids"] or b"" for posting in postings))
+        holders = holders_in(postings)
         lows = holders["low"].astype(np.uint64)
         order = np.argsort(lows)
         lows = lows[order]
