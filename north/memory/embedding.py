@@ -20,6 +20,8 @@ log = structlog.get_logger(__name__)
 
 BATCH = 64
 LAST_SECONDS = 5.0
+REPLY_FIRST_SECONDS = 0.001
+"""How long the model waits, so that who has saved can read the reply: it would take the processor for milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Backlog:
         self._embedder = embedder
         self._queue: asyncio.Queue[_Item] = asyncio.Queue()
         self._waiting: defaultdict[UUID, set[asyncio.Future[None]]] = defaultdict(set)
+        self._wanted = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -78,11 +81,13 @@ class Backlog:
         """Wait until what this firm saved so far has its vectors, at most `seconds`."""
         waiting = self._waiting.get(organization_id)
         if waiting:
+            self._wanted.set()
             await asyncio.wait(tuple(waiting), timeout=seconds)
 
     async def _run(self) -> None:
         while True:
             items = [await self._queue.get()]
+            await self._let_the_reply_be_read()
             while len(items) < BATCH and not self._queue.empty():
                 items.append(self._queue.get_nowait())
             try:
@@ -94,6 +99,12 @@ class Backlog:
             finally:
                 for item in items:
                     self._finish(item)
+
+    async def _let_the_reply_be_read(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(REPLY_FIRST_SECONDS):
+                await self._wanted.wait()
+        self._wanted.clear()
 
     def _finish(self, item: _Item) -> None:
         waiting = self._waiting[item.organization_id]

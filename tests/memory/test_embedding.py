@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 
 from north.connectors.embeddings import Vector
 from north.errors import EmbedderUnavailable
+from north.memory import embedding
 from north.memory.backend import Backend
 from north.memory.both_buckets import FRESH_VECTOR_SECONDS
 from north.memory.edit import edit
@@ -33,6 +34,7 @@ class Gate:
     def __init__(self, *, local: bool = True) -> None:
         self.local = local
         self.open = asyncio.Event()
+        self.begun = asyncio.Event()
         self.batches: list[int] = []
         self.failure: Exception | None = None
 
@@ -41,6 +43,7 @@ class Gate:
 
     async def embed(self, texts: Sequence[str], *, query: bool = False) -> list[Vector]:
         if not query:
+            self.begun.set()
             await self.open.wait()
             self.batches.append(len(texts))
             if self.failure:
@@ -77,6 +80,24 @@ class TestInThisProcess:
             gate.open.set()
             await slow.backlog.settled(firm.a.organization_id, 10)
             assert embedded(database, firm) == {"One.": "gate"}
+
+    async def test_it_is_begun_once_the_reply_can_be_read_or_somebody_waits_for_it(
+        self, backend: Backend, firm: FirmOfTest, rival: FirmOfTest, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        gate = Gate()
+        async with running(backend, gate) as slow:
+            monkeypatch.setattr(embedding, "REPLY_FIRST_SECONDS", 60)
+            await remember(slow, firm.a, "One.")
+            await recall(slow, rival.a, "Who waits?")  # and so the loop has been round
+            assert not gate.begun.is_set()
+            gate.open.set()
+            await slow.backlog.settled(firm.a.organization_id, 10)
+            assert gate.batches == [1]
+            gate.begun.clear()
+            monkeypatch.setattr(embedding, "REPLY_FIRST_SECONDS", 0.001)
+            await remember(slow, firm.a, "Two.")
+            async with asyncio.timeout(10):
+                await gate.begun.wait()
 
     async def test_its_memory_waits_for_the_disk_and_it_does_not(
         self, backend: Backend, firm: FirmOfTest, monkeypatch: pytest.MonkeyPatch
