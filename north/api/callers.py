@@ -6,9 +6,9 @@ from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import Depends
+from fastapi import APIRouter, Depends
+from fastapi.openapi.models import HTTPBearer
 from fastapi.routing import APIRoute
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi.security.base import SecurityBase
 from starlette.requests import Request
 from starlette.responses import Response
@@ -22,11 +22,14 @@ from north.turns import bearer
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
-_bearer = HTTPBearer(
-    scheme_name="bearerAuth",
-    description="An access token: `north token create`, `POST /api/v1/tokens`, or Settings → Connections.",
-    auto_error=False,
-)
+
+class _AccessToken(SecurityBase):
+    """What a request brings in its header `Authorization`."""
+
+    model = HTTPBearer(
+        description="An access token: `north token create`, `POST /api/v1/tokens`, or Settings → Connections."
+    )
+    scheme_name = "bearerAuth"
 
 
 async def _backend(request: Request) -> Backend:
@@ -39,20 +42,22 @@ async def _assistant(request: Request) -> Assistant:
     return assistant
 
 
-Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
-
-
-async def _caller(request: Request, credentials: Credentials) -> Caller:
-    if credentials is None:
+def _token(request: Request) -> str:
+    token = bearer(request.headers)
+    if token is None:
         raise NotSignedIn
-    return await token_caller(request.app.state.backend, credentials.credentials, Origin.API)
+    return token
 
 
-class _OnTheirWay(SecurityBase):
-    """The caller whom `AdmittingRoute` found."""
+class _SignedIn(_AccessToken):
+    """The caller, found now."""
 
-    model = _bearer.model
-    scheme_name = _bearer.scheme_name
+    async def __call__(self, request: Request) -> Caller:
+        return await token_caller(request.app.state.backend, _token(request), Origin.API)
+
+
+class _OnTheirWay(_AccessToken):
+    """The caller whom `_AdmittingRoute` found."""
 
     async def __call__(self, request: Request) -> Caller:
         caller: Caller = request.state.caller
@@ -62,7 +67,7 @@ class _OnTheirWay(SecurityBase):
 _on_their_way = _OnTheirWay()
 
 
-class AdmittingRoute(APIRoute):
+class _AdmittingRoute(APIRoute):
     """A call that may take `Recognised`. A dependency that is left again at its end would do the same, more slowly."""
 
     def get_route_handler(self) -> Handler:
@@ -72,10 +77,7 @@ class AdmittingRoute(APIRoute):
             return answer
 
         async def admit(request: Request) -> Response:
-            secret = bearer(request.headers)
-            if secret is None:
-                raise NotSignedIn
-            async with recognised_caller(request.app.state.backend, secret, Origin.API) as caller:
+            async with recognised_caller(request.app.state.backend, _token(request), Origin.API) as caller:
                 request.state.caller = caller
                 return await answer(request)
 
@@ -84,11 +86,16 @@ class AdmittingRoute(APIRoute):
 
 Running = Annotated[Backend, Depends(_backend)]
 Assisting = Annotated[Assistant, Depends(_assistant)]
-SignedIn = Annotated[Caller, Depends(_caller)]
+SignedIn = Annotated[Caller, Depends(_SignedIn())]
 """Whom the bearer token stands for. Nothing else in a request can name a firm or a user."""
 Recognised = Annotated[Caller, Depends(_on_their_way)]
 """The same, for calls that do all that they do in transactions of the caller: these sign in on their way, which saves a
-round trip, and a call is not answered before one of them has. Their router's routes are `AdmittingRoute`s."""
+round trip, and a call is not answered before one of them has."""
+
+
+def calls(prefix: str, tag: str) -> APIRouter:
+    """The router of a part of the API, whose calls may take everything that is defined here."""
+    return APIRouter(route_class=_AdmittingRoute, prefix=prefix, tags=[tag])
 
 
 def known_id(text: str, otherwise: type[NorthError]) -> UUID:

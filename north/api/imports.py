@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Response, status
+from fastapi import Path, Query, Response, status
 from pydantic import Field
 from starlette.requests import Request
 
 from north import errors
-from north.api.callers import Running, SignedIn, known_id
+from north.api.callers import Running, SignedIn, calls, known_id
 from north.api.description import failures
 from north.api.shapes import ImportShape, Shape, import_shape
 from north.connectors.uploads import open_upload
 from north.memory.imports import IMPORT_LIMIT, cancel_import, get_import, list_imports, receive, undo_import
 
-router = APIRouter(prefix="/v1/imports", tags=["imports"])
+router = calls("/v1/imports", "imports")
 
 RECEIVING = (
     errors.FormUnreadable,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, status
+from fastapi import Query, status
 from pydantic import Field
 
 from north import errors
-from north.api.callers import Running, SignedIn
+from north.api.callers import Running, SignedIn, calls
 from north.api.description import failures
 from north.api.shapes import MatterShape, RequestBody, Shape
 from north.memory.matters import NAME_LIMIT, NUMBER_LIMIT, create_matter, list_matters
 
-router = APIRouter(prefix="/v1/matters", tags=["matters"])
+router = calls("/v1/matters", "matters")
 
 
 class NewMatter(RequestBody):

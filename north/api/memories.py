@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Header, Path, Query, Response, status
+from fastapi import Header, Path, Query, Response, status
 from pydantic import Field
 
 from north import errors
-from north.api.callers import AdmittingRoute, Recognised, Running, SignedIn, known_id
+from north.api.callers import Recognised, Running, SignedIn, calls, known_id
 from north.api.description import failures
 from north.api.metrics import SAVES
 from north.api.shapes import (
@@ -40,7 +40,7 @@ from north.model import (
     Status,
 )
 
-router = APIRouter(route_class=AdmittingRoute, prefix="/v1/memories", tags=["memories"])
+router = calls("/v1/memories", "memories")
 
 SAVING = (
     errors.ContentEmpty,

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Response
+from fastapi import Header, Response
 from pydantic import Field
 from starlette.responses import PlainTextResponse
 
 from north import errors
-from north.api.callers import AdmittingRoute, Recognised, Running
+from north.api.callers import Recognised, Running, calls
 from north.api.description import failures
 from north.api.metrics import RECALLS
 from north.api.shapes import MatterReference, MemoryShape, RequestBody, ScoredMemory, Shape, memory_shapes
 from north.memory.recall import LIMIT, QUERY_LIMIT, briefing, recall
 
-router = APIRouter(route_class=AdmittingRoute, prefix="/v1", tags=["recall"])
+router = calls("/v1", "recall")
 
 PLAIN = "text/plain"
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, status
+from fastapi import Path, status
 from pydantic import Field
 
 from north import errors
-from north.api.callers import Running, SignedIn, known_id
+from north.api.callers import Running, SignedIn, calls, known_id
 from north.api.description import failures
 from north.api.shapes import RequestBody, RuleShape, Shape, rule_shape
 from north.memory.rules import NEVER_REMEMBER, PHRASE_LIMIT, create_rule, delete_rule, list_rules
 from north.model import MemoryType, Scope
 
-router = APIRouter(prefix="/v1/rules", tags=["rules"])
+router = calls("/v1/rules", "rules")
 
 
 class NewRule(RequestBody):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Header, Path, Response, status
+from fastapi import Body, Header, Path, Response, status
 from pydantic import Field
 from starlette.requests import Request
 
 from north import errors
-from north.api.callers import Assisting, Running, SignedIn, known_id
+from north.api.callers import Assisting, Running, SignedIn, calls, known_id
 from north.api.description import failures
 from north.api.shapes import (
     MatterReference,
@@ -24,7 +24,7 @@ from north.api.stream import EVENT_STREAM, STREAM_DESCRIPTION, stream_reply
 from north.chat.paused import resume, run_turn
 from north.chat.threads import MESSAGE_LIMIT, create_thread, get_thread, list_threads
 
-router = APIRouter(prefix="/v1/threads", tags=["threads"])
+router = calls("/v1/threads", "threads")
 
 ANSWERING = (
     errors.ThreadNotFound,

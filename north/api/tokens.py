@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, status
+from fastapi import Path, status
 from pydantic import Field
 
 from north import errors
 from north.access.tokens import NAME_LIMIT, create_token, delete_token, list_tokens
-from north.api.callers import Running, SignedIn, known_id
+from north.api.callers import Running, SignedIn, calls, known_id
 from north.api.description import failures
 from north.api.shapes import RequestBody, Shape, TokenShape
 
-router = APIRouter(prefix="/v1/tokens", tags=["tokens"])
+router = calls("/v1/tokens", "tokens")
 
 
 class NewToken(RequestBody):

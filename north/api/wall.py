@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
-from fastapi import APIRouter, status
+from fastapi import status
 from pydantic import Field
 
 from north import errors
-from north.api.callers import Running, SignedIn
+from north.api.callers import Running, SignedIn, calls
 from north.api.description import failures
 from north.api.shapes import RequestBody, SessionHandle, Shape
 from north.memory.wall import WALLED_SOURCES, record_consultation
 
-router = APIRouter(prefix="/v1/wall", tags=["wall"])
+router = calls("/v1/wall", "wall")
 
 Source = Annotated[
     str, Field(description=f"One of: {', '.join(f'`{key}`' for key in WALLED_SOURCES)}.", examples=[*WALLED_SOURCES])
