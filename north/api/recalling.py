@@ -24,7 +24,8 @@ class Question(RequestBody):
     """What to look for."""
 
     query: str = Field(
-        description=f"A question or a topic, 1 to {QUERY_LIMIT:,} characters.", examples=["How do I cite a case?"]
+        description=f"A question or a topic, 1 to {QUERY_LIMIT:,} characters. A date in it finds what was captured then.",
+        examples=["How do I cite a case?"],
     )
     matter: MatterReference | None = None
     limit: int = Field(default=12, ge=1, le=LIMIT, strict=True, description="Memories from each bucket.")
