@@ -24,7 +24,7 @@ class Question(RequestBody):
     """What to look for."""
 
     query: str = Field(
-        description=f"A question or a topic, 1 to {QUERY_LIMIT:,} characters. A date in it finds what was captured then.",
+        description=f"A question or a topic, 1 to {QUERY_LIMIT:,} characters; a date finds what was captured then.",
         examples=["How do I cite a case?"],
     )
     matter: MatterReference | None = None

@@ -10,7 +10,7 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from north.memory import at_hand, both_buckets
+from north.memory import at_hand
 from north.memory.backend import Backend
 from north.memory.buckets import make_question, own_bucket
 from north.memory.edit import archive, edit
@@ -25,12 +25,9 @@ from tests.conftest import FirmOfTest
 from tests.memory.asking import Asked
 from tests.memory.remembering import on_matter, personal, remember
 
+pytestmark = pytest.mark.usefixtures("new_vectors_are_awaited")
+
 QUESTION = "How does the client pay?"
-
-
-@pytest.fixture(autouse=True)
-def _new_vectors_are_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(both_buckets, "FRESH_VECTOR_SECONDS", 60)
 
 
 @pytest.fixture

@@ -27,6 +27,8 @@ from tests.conftest import FirmOfTest
 from tests.memory.asking import Asked
 from tests.memory.remembering import on_matter, personal, remember
 
+pytestmark = pytest.mark.usefixtures("new_vectors_are_awaited")
+
 DIMENSIONS = 3
 
 
@@ -38,11 +40,6 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
 @pytest.fixture
 def _none_is_few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparing, "FEW", 0)
-
-
-@pytest.fixture(autouse=True)
-def _new_vectors_are_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(both_buckets, "FRESH_VECTOR_SECONDS", 60)
 
 
 async def texts(backend: Backend, caller: Caller, query: str, matter: str | None = None) -> set[str]:
