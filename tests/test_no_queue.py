@@ -72,7 +72,7 @@ ALLOWED = {
     "north/chat/turn.py": OTHER_WORK,
     "north/memory/embedding.py": OTHER_WORK,
     "north/documents/connection.py": OTHER_WORK,
-    "tests/db/test_embedded.py": OTHER_WORK,
+    "tests/db/embedded/test_starting.py": OTHER_WORK,
     "tests/conformance/fixtures_input.py": "tools of the protocol's own conformance suite, none of them North's",
     "tests/api/test_memories.py": "the API refuses the historic status",
     "tests/web/test_wording.py": "looks for these words on the pages, as this file does",
