@@ -10,15 +10,21 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 
+from north.access.login import log_in
 from north.access.tokens import create_token
 from north.api.operations import add_operations
 from north.api.site import make_api
 from north.chat.assistant import make_assistant
 from north.chat.models import make_model
+from north.chat.threads import create_thread
 from north.mcp.site import add_mcp
 from north.memory.backend import Backend
-from north.model import Caller
+from north.memory.save import save
+from north.model import Caller, Draft, MemoryType, Saved
+from north.web.sessions import SESSION_COOKIE
 from north.web.site import add_web
+from tests.conftest import PASSWORD, FirmOfTest, TestDatabase
+from tests.hostile.ground import Ground
 from tests.netdocuments import NetDocumentsServer, netdocuments_server, set_up
 from tests.serving import serving
 
@@ -68,3 +74,24 @@ async def client_for(address: str, north: Backend) -> AsyncIterator[ClientFor]:
             return await stack.enter_async_context(httpx2.AsyncClient(base_url=address, headers=headers, timeout=30))
 
         yield make
+
+
+@pytest.fixture
+async def ana(client_for: ClientFor, firm: FirmOfTest) -> httpx2.AsyncClient:
+    return await client_for(firm.a)
+
+
+@pytest.fixture
+async def ground(north: Backend, database: TestDatabase, firm: FirmOfTest, ana: httpx2.AsyncClient) -> Ground:
+    (outcome,) = await save(north, firm.a, [Draft("What stands already.", MemoryType.FACT)])
+    assert isinstance(outcome, Saved)
+    thread = await create_thread(north, firm.a, None)
+    return Ground(database, firm, str(outcome.memory.id), str(thread.id))
+
+
+@pytest.fixture
+async def browser(address: str, north: Backend, firm: FirmOfTest) -> AsyncIterator[httpx2.AsyncClient]:
+    """Ana's browser, logged in."""
+    _, secret = await log_in(north, firm.ana.email, PASSWORD)
+    async with httpx2.AsyncClient(base_url=address, cookies={SESSION_COOKIE: secret}) as client:
+        yield client
