@@ -11,13 +11,13 @@ from pydantic.fields import FieldInfo
 from typer.core import TyperOption
 
 from north.api.description import describe_api
-from north.api.problems import status_of
 from north.api.site import make_api
 from north.assembly import Place, make_backend
 from north.chat.assistant import make_assistant
 from north.chat.models import make_model
 from north.errors import NorthError
 from north.settings import Settings
+from north.statuses import status_of
 from tests.commands import every_command
 from tests.conftest import SECRET_KEY
 

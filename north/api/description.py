@@ -9,8 +9,9 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from north import errors
-from north.api.problems import MEDIA_TYPE, status_of, title_of, type_of
+from north.api.problems import MEDIA_TYPE, title_of, type_of
 from north.errors import NorthError
+from north.statuses import status_of
 
 ALWAYS = (
     errors.HeadTooLarge,

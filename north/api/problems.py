@@ -18,39 +18,14 @@ from north.api.shapes import RefusingRule, memory_shape
 from north.api.validation import failure_of
 from north.db.connect import LostRace
 from north.errors import NorthError
+from north.statuses import status_of
 
 log = structlog.get_logger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 
-STATUSES: dict[type[NorthError], HTTPStatus] = {
-    NorthError: HTTPStatus.INTERNAL_SERVER_ERROR,
-    errors.InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
-    errors.BodyNotJson: HTTPStatus.BAD_REQUEST,
-    errors.BodyNotTyped: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-    errors.BodyTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    errors.HeadTooLarge: HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
-    errors.HeadTooSlow: HTTPStatus.REQUEST_TIMEOUT,
-    errors.ImportTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    errors.MethodNotAllowed: HTTPStatus.METHOD_NOT_ALLOWED,
-    errors.FormUnreadable: HTTPStatus.BAD_REQUEST,
-    errors.UploadBroken: HTTPStatus.BAD_REQUEST,
-    errors.NotFound: HTTPStatus.NOT_FOUND,
-    errors.Conflict: HTTPStatus.CONFLICT,
-    errors.Refused: HTTPStatus.FORBIDDEN,
-    errors.NotSignedIn: HTTPStatus.UNAUTHORIZED,
-    errors.LoginFailed: HTTPStatus.UNAUTHORIZED,
-    errors.TooManyAttempts: HTTPStatus.TOO_MANY_REQUESTS,
-    errors.Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
-}
-
 RETRY_SECONDS = 5
 OVER_LIMIT_SECONDS = 60
-
-
-def status_of(kind: type[NorthError]) -> HTTPStatus:
-    """The status of the nearest ancestor that has one."""
-    return next(STATUSES[ancestor] for ancestor in kind.__mro__ if ancestor in STATUSES)
 
 
 def title_of(kind: type[NorthError]) -> str:
@@ -94,7 +69,7 @@ def _more(error: NorthError) -> dict[str, Any]:
 
 def problem_response(error: NorthError) -> Response:
     """The reply to a call that failed."""
-    status = status_of(type(error))
+    status = status_of(error)
     # A lone surrogate has no UTF-8; its escape is JSON all the same.
     body = json.dumps(problem(error), ensure_ascii=False).encode("utf-8", "backslashreplace")
     return Response(body, status, _headers(error), MEDIA_TYPE)
@@ -123,7 +98,7 @@ def add_problems(api: FastAPI) -> None:
 
 async def _known(request: Request, error: Exception) -> Response:
     assert isinstance(error, NorthError)
-    if status_of(type(error)) >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    if status_of(error) >= HTTPStatus.INTERNAL_SERVER_ERROR:
         log.warning("call_failed", code=error.code, method=request.method, route=route_of(request))
     return problem_response(error)
 

@@ -17,8 +17,9 @@ from north.chat.paused import resume, run_turn, waiting_in
 from north.chat.threads import MESSAGES_SHOWN, check_message, create_thread, get_thread, list_threads
 from north.errors import InvalidInput, MatterNotFound, NorthError, ThreadNotPaused, Unavailable
 from north.model import Message, Thread, User
+from north.statuses import status_of
 from north.web.chat_stream import stream_answer
-from north.web.error_pages import status_of, wants_events
+from north.web.error_pages import wants_events
 from north.web.matter_choice import matter_choice
 from north.web.pages import render, see_other
 from north.web.sessions import CurrentUser, PageRoute, RunningBackend, chat_caller

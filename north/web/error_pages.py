@@ -12,22 +12,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from north import errors
+from north.statuses import status_of
 from north.web.pages import address, here, is_htmx, local_address, render, see_other
 
 log = structlog.get_logger(__name__)
-
-STATUSES: dict[type[errors.NorthError], HTTPStatus] = {
-    errors.InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
-    errors.BodyTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    errors.ImportTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    errors.NotFound: HTTPStatus.NOT_FOUND,
-    errors.Conflict: HTTPStatus.CONFLICT,
-    errors.Refused: HTTPStatus.FORBIDDEN,
-    errors.NotSignedIn: HTTPStatus.UNAUTHORIZED,
-    errors.LoginFailed: HTTPStatus.UNAUTHORIZED,
-    errors.TooManyAttempts: HTTPStatus.TOO_MANY_REQUESTS,
-    errors.Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
-}
 
 TITLES = {
     HTTPStatus.NOT_FOUND: "Not found",
@@ -43,12 +31,6 @@ NO_SUCH_PAGE = "There is nothing at this address, or it is not yours to see."
 SOMETHING_WRONG = "Something went wrong on our side. Nothing was changed; try again in a moment."
 UNREADABLE = "A field of this form cannot be read. Go back and try again."
 LOGGED_OUT = "You have been logged out. Log in again in another tab, then try again here."
-
-
-def status_of(error: errors.NorthError) -> HTTPStatus:
-    """The status of the nearest ancestor that has one."""
-    known = (STATUSES[ancestor] for ancestor in type(error).__mro__ if ancestor in STATUSES)
-    return next(known, HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
 def error_page(request: Request, error: errors.NorthError) -> Response:

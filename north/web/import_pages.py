@@ -13,7 +13,7 @@ from north.errors import ImportEnded, ImportRunning, InvalidInput, TooManyImport
 from north.memory.backend import Backend
 from north.memory.imports import IMPORT_LIMIT, cancel_import, get_import, list_imports, receive, undo_import
 from north.model import Caller, Import, Origin, User
-from north.web.error_pages import status_of
+from north.statuses import status_of
 from north.web.import_wording import is_under_way
 from north.web.pages import is_htmx, render, render_fragment, see_other
 from north.web.sessions import CurrentUser, PageRoute, RunningBackend

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from north.access.login import log_in, log_out, session_user
 from north.errors import LoginFailed, TooManyLogins
-from north.web.error_pages import status_of
+from north.statuses import status_of
 from north.web.pages import local_address, render, see_other
 from north.web.security import SESSION_COOKIE
 from north.web.sessions import PageRoute, RunningBackend, clear_session, set_session

@@ -29,7 +29,7 @@ from north.model import (
     Status,
     User,
 )
-from north.web.error_pages import status_of
+from north.statuses import status_of
 from north.web.matter_choice import matter_choice
 from north.web.memory_pages import (
     MEMORIES,

@@ -13,8 +13,8 @@ from starlette.responses import HTMLResponse, Response
 from north.chat.threads import delete_thread, get_message, get_thread, list_threads, rename_thread, restore_thread
 from north.errors import InvalidInput
 from north.memory.matters import id_in
+from north.statuses import status_of
 from north.web.chat_pages import CHAT, show_thread
-from north.web.error_pages import status_of
 from north.web.pages import address, is_htmx, render, render_fragment, see_other
 from north.web.sessions import CurrentUser, PageRoute, RunningBackend, chat_caller
 
