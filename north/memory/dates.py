@@ -40,6 +40,8 @@ _DATES = [
     for pattern in (
         rf"{_YEAR}-(?P<month>\d\d)(?:-(?P<day>\d\d))?\b",
         rf"(?P<day>\d{{1,2}})\.\s?(?P<month>\d{{1,2}})\.\s?{_YEAR}",
+        rf"{_YEAR}/(?P<month>\d{{1,2}})/(?P<day>\d{{1,2}})\b",
+        rf"\b(?P<one>\d{{1,2}})/(?P<other>\d{{1,2}})/{_YEAR}",
         rf"{_DAY}(?:\s+of)?\s+{_MONTH}(?:,?\s+{_YEAR})?",
         rf"{_MONTH}\s+{_DAY}(?:,?\s+{_YEAR})?",
         rf"{_MONTH}(?:,?(?:\s+of)?\s+{_YEAR})?",
@@ -121,18 +123,27 @@ def _named(found: re.Match[str], today: date) -> Iterator[Named]:
         return
     if parts["year"]:
         yield parts["year"], date(int(parts["year"]), 1, 1), date(int(parts["year"]) + 1, 1, 1)
-    word = parts.get("name") or parts.get("month")
-    if word is None or not (month := _month_of(word)):
-        return
     if parts["year"] is None and parts.get("day") is None and _is_another_word(found):
         return
     years = [int(parts["year"])] if parts["year"] else range(FIRST_YEAR, today.year + 1)
-    for first in (date(year, month, 1) for year in years):
-        yield word, first, _next_month(first)
-        if parts.get("day"):
-            with suppress(ValueError):  # the 30th of February
-                that = first.replace(day=int(parts["day"]))
-                yield parts["day"], that, that + timedelta(days=1)
+    for word, day in _months(parts):
+        for first in (date(year, _month_of(word), 1) for year in years if _month_of(word)):
+            yield word, first, _next_month(first)
+            if day:
+                with suppress(ValueError):  # the 30th of February
+                    that = first.replace(day=int(day))
+                    yield day, that, that + timedelta(days=1)
+
+
+def _months(parts: Mapping[str, str | None]) -> Iterator[tuple[str, str | None]]:
+    """The word for a month, and that for a day of it; 12/3/2025 is both 3 December and 12 March."""
+    one, other = parts.get("one"), parts.get("other")
+    if one and other:
+        yield one, other
+        if one != other:
+            yield other, one
+    elif word := parts.get("name") or parts.get("month"):
+        yield word, parts.get("day")
 
 
 def _month_of(word: str) -> int:

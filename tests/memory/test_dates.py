@@ -48,6 +48,11 @@ DECEMBER = days((date(2023, 12, 1), date(2023, 12, 31)))
         ("December 11, 2023", {"2023": year(2023), "decemb": DECEMBER, "11": day(2023, 12, 11)}),
         ("2023-12-11", {"2023": year(2023), "12": DECEMBER, "11": day(2023, 12, 11)}),
         ("am 11.12.2023", {"2023": year(2023), "12": DECEMBER, "11": day(2023, 12, 11)}),
+        ("2023/12/11", {"2023": year(2023), "12": DECEMBER, "11": day(2023, 12, 11)}),
+        ("12/31/2023", {"2023": year(2023), "12": DECEMBER, "31": day(2023, 12, 31)}),
+        ("31/12/2023", {"2023": year(2023), "12": DECEMBER, "31": day(2023, 12, 31)}),
+        ("12/12/2023", {"2023": year(2023), "12": f"{DECEMBER[:-1]},{day(2023, 12, 12)[1:]}"}),
+        ("30/31/2023", {"2023": year(2023)}),
         ("since Dec. 2023", {"2023": year(2023), "dec": DECEMBER}),
         ("in 2023", {"2023": year(2023)}),
         ("yesterday", {"yesterday": day(2026, 11, 30)}),
@@ -132,6 +137,8 @@ async def of_years(backend: Backend, firm: FirmOfTest) -> Backend:
         ("in 2024", [ONE]),
         ("2025-11-09", [TEN]),
         ("in November", [TEN]),
+        ("on 4/9/2025", [SIX]),
+        ("on 9/4/2025", [SIX]),
     ],
 )
 async def test_what_was_captured_then_comes_first(
